@@ -82,7 +82,8 @@ struct ProgramSchedule
   workers @2 :UInt32 = 0 $A.min(0) $A.max(1024)
       $A.doc("Number of workers, each with a share of the data. 0: one per device.");
   shards @3 :UInt32 = 1 $A.min(1) $A.max(64)
-      $A.doc("Number of schedulers, each with a share of the variables. More of them choose faster, and keep less each.");
+      $A.doc("Number of schedulers, each with a share of the variables. More of them keep less each; for columns that are much "
+          "alike one needs far fewer phases.");
 }
 
 struct DynamicSchedule {
@@ -92,7 +93,7 @@ struct DynamicSchedule {
   set @1 :UInt32 = 0 $A.min(0) $A.max(65536)
       $A.doc("Variables per phase. 0: as many as make the work of a phase worth its messages.");
   couple @2 :Coupling = exact $A.doc("Treatment of variables that change together and depend on each other.");
-  rho @3 :Float64 = 0.1 $A.min(0) $A.max(1)
+  rho @3 :Float64 = 0.1 $A.min(0.01) $A.max(1)
       $A.doc("With couple: check, the largest correlation of two variables that change together, without its sign.");
   baseWidth @4 :Float64 = 0.1 $A.min(0) $A.max(1)
       $A.doc("Share of the mean last change that is added to the chance of every variable. At 0 those that did not change "

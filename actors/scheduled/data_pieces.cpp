@@ -34,11 +34,8 @@ result<matrix_piece> read_matrix_piece(const payload& piece, std::uint64_t colum
     auto indices = read<std::int32_t>(piece, 1, "the indices of a piece");
     auto values = read<float>(piece, 2, "the values of a piece");
     auto targets = read<double>(piece, 3, "the targets of a piece");
-    for (const error* failure :
-         {starts ? nullptr : &starts.failure(), indices ? nullptr : &indices.failure(),
-          values ? nullptr : &values.failure(), targets ? nullptr : &targets.failure()})
-        if (failure != nullptr)
-            return *failure;
+    if (const error* failure = first_failure(starts, indices, values, targets))
+        return *failure;
     const matrix_piece m{*starts, *indices, *values, *targets};
     if (m.is_sparse()) {
         if (auto rows = check_rows(m, columns); !rows)

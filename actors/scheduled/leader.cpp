@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::scheduled {
 
@@ -71,7 +72,7 @@ void leader::begin() {
                          .milestones = static_cast<std::uint32_t>(
                              std::min<std::uint64_t>(options_.what.app.getStop().getSweeps(), ~0u)),
                          .plan = cast_.describe(cast_.all()),
-                         .plan_json = "{}",
+                         .plan_json = placement_json(),
                          .notes = {},
                          .resumed_from = options_.resumed_from});
         if (const double seconds = options_.what.app.getStop().getSeconds(); seconds > 0)
@@ -82,6 +83,17 @@ void leader::begin() {
     frame_builder<proto::CommitDue> due;
     due.body().setIncarnation(incarnation_.number);
     after(options_.between_commits, std::move(due));
+}
+
+std::string leader::placement_json() const {
+    nlohmann::json actors = nlohmann::json::array();
+    for (const std::size_t m : cast_.all())
+        actors.push_back({{"actor", (is_worker(m) ? "worker-" : "scheduler-") +
+                                        std::to_string(is_worker(m) ? m : m - workers())},
+                          {"node", cast_.where(m).node_name},
+                          {"device", cast_.where(m).device}});
+    return nlohmann::json{{"actors", std::move(actors)}}.dump(
+        -1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void leader::mark(proto::Mark how) {
@@ -253,8 +265,7 @@ void leader::write_result() {
 // Once: the run ends at the next phase that is chosen. Once more, or before the first phase: at once.
 void leader::stop(proto::StopRun::Reader, const frame&) {
     const bool is_again = report_.failure.has_value();
-    report_.failure =
-        error{errc::cancelled, "stopped after " + std::to_string(report_.milestones) + " sweeps"};
+    report_.failure = error{errc::cancelled, "stopped"};
     if (course_ == course::writing)
         return;
     if (is_again || course_ != course::running)
@@ -262,11 +273,20 @@ void leader::stop(proto::StopRun::Reader, const frame&) {
     go_for(options_.checkpoints ? wish::save_and_stop : wish::stop);
 }
 
+std::string leader::stopped_text() const {
+    std::string text = "stopped after " + counted(report_.milestones, "sweep");
+    if (!report_.checkpoint.empty())
+        text += "; " + report_.checkpoint + " is saved, --resume goes on from it";
+    return text;
+}
+
 void leader::finish(std::optional<error> failure) {
     if (course_ == course::finished)
         return;
     enter(course::finished);
     work_.forget();
+    if (failure && failure->code() == errc::cancelled)
+        failure = error{errc::cancelled, stopped_text()};
     for (const actor_address agent : cast_.agents()) {
         unwatch(agent);
         send(agent, release_message(run(), failure));

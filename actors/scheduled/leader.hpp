@@ -100,6 +100,8 @@ class leader final : public actor {
     void write_result();
     void stop(proto::StopRun::Reader body, const frame& f);
     void finish(std::optional<error> failure);
+    std::string stopped_text() const;
+    std::string placement_json() const;
 
     // Of members: workers come first, then schedulers.
     std::size_t workers() const noexcept { return options_.what.shares.rows.size(); }

@@ -97,4 +97,16 @@ result<std::span<const Number>> read(const payload& p, std::size_t at, std::size
     return numbers;
 }
 
+// The first failure of several results, in the order in which they are named; null if there is none.
+template <class... Results>
+const error* first_failure(const Results&... results) {
+    const error* failure = nullptr;
+    const auto look = [&](const auto& r) {
+        if (failure == nullptr && !r.ok())
+            failure = &r.failure();
+    };
+    (look(results), ...);
+    return failure;
+}
+
 } // namespace troupe::scheduled

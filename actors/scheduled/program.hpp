@@ -192,7 +192,8 @@ struct program {
     std::function<result<void>(const program_site&)> check;
     std::function<result<std::unique_ptr<scheduler_part>>(const scheduler_site&)> make_scheduler;
     std::function<result<std::unique_ptr<worker_part>>(const worker_site&)> make_worker;
-    // Writes the result from what the schedulers have saved last, in their order. Returns the files' names. Blocks on files.
+    // Writes the result from what the schedulers have saved last, in their order. Returns the names of the files in
+    // the site's directory. Blocks on files.
     std::function<result<std::vector<std::string>>(const result_site&, std::span<const saved_part>)>
         write_result;
     bool needs_targets = true;      // each row of the data must have one

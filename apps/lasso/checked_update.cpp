@@ -12,13 +12,12 @@ double correlation(const candidate_set& set, std::size_t i, std::size_t j) {
     return std::abs(set.gram[i * size + j]) / std::sqrt(square);
 }
 
-std::vector<std::size_t> kept(const candidate_set& set, const check_settings& check) {
+std::vector<std::size_t> kept(const candidate_set& set, double rho) {
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < set.values.size(); ++i) {
-        bool is_kept = check.scope != check_scope::set_and_flight || set.in_flight[i] < check.rho;
-        if (check.scope != check_scope::nothing)
-            for (const std::size_t other : all)
-                is_kept = is_kept && correlation(set, i, other) < check.rho;
+        bool is_kept = set.in_flight[i] < rho;
+        for (const std::size_t other : all)
+            is_kept = is_kept && correlation(set, i, other) < rho;
         if (is_kept)
             all.push_back(i);
     }
@@ -27,10 +26,10 @@ std::vector<std::size_t> kept(const candidate_set& set, const check_settings& ch
 
 } // namespace
 
-checked_outcome update_checked(candidate_set& set, const penalty& p, const check_settings& check) {
+checked_outcome update_checked(candidate_set& set, const penalty& p, double rho) {
     checked_outcome outcome;
     outcome.is_kept.resize(set.values.size());
-    for (const std::size_t i : kept(set, check)) {
+    for (const std::size_t i : kept(set, rho)) {
         const double curvature = set.gram[i * set.values.size() + i];
         const double before = set.values[i], gradient = set.gradients[i];
         const double after = minimizer(gradient + curvature * before, curvature, p);

@@ -5,15 +5,11 @@
 // with a window may diverge; here it also covers the phases in flight.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "apps/lasso/penalty.hpp"
 
 namespace troupe::lasso {
-
-// What the check covers. The app file has only the first; the others show what it is good for.
-enum class check_scope : std::uint8_t { set_and_flight, set, nothing };
 
 struct candidate_set {
     std::vector<double> gram;      // X_S'X_S; the diagonal is positive
@@ -22,17 +18,13 @@ struct candidate_set {
     std::vector<double> in_flight; // of each its largest correlation with what is in flight
 };
 
-struct check_settings {
-    double rho = 0; // correlations, without their signs, must be below it
-    check_scope scope = check_scope::set_and_flight;
-};
-
 struct checked_outcome {
     std::vector<bool> is_kept;
     double decrease = 0; // of the objective, if those that are kept are independent
 };
 
-// Updates the values of those that are kept, which are chosen greedily in their order.
-checked_outcome update_checked(candidate_set& set, const penalty& p, const check_settings& check);
+// Updates the values of those that are kept, which are chosen greedily in their order: those whose correlations with those
+// before them and with what is in flight, without their signs, are below rho.
+checked_outcome update_checked(candidate_set& set, const penalty& p, double rho);
 
 } // namespace troupe::lasso

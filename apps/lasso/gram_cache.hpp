@@ -2,7 +2,8 @@
 // variables, columns for all that they meet. Those that are 0 take no memory beyond a bit. Each product is asked for once
 // while it is kept; when the bound is reached, the variables that were used least recently are dropped with their rows.
 //
-//     chosen.resize(cache.make_room(chosen, partners, {number, oldest}));
+//     auto chosen = some(cache.room(partners.size(), {number, oldest}));
+//     cache.make_room(chosen, partners, {number, oldest});
 //     const gram_request request = cache.ask(chosen, partners);          // what is missing
 //     ...
 //     cache.keep(request, parts, scale);                                 // when they have come, of all workers
@@ -36,13 +37,13 @@ class gram_cache {
     // Keeps about as many entries: a product that is not 0 is one, or two if both columns have rows; 64 bits are one.
     explicit gram_cache(std::size_t entries_max) : entries_max_{entries_max} {}
 
-    // About how many rows there is room for if each meets all of them and so many others, and nothing else is kept.
-    std::size_t rows_that_fit(std::size_t others) const noexcept;
+    // So many variables have room, whichever they are, with so many partners each. How many products will not be 0 is judged
+    // by those that are there.
+    std::size_t room(std::size_t partners, const use& u) const noexcept;
 
-    // Makes rows for as many of the chosen as there is room for, from the first on, each with all the chosen and the
-    // partners as columns; returns their number. How many products will not be 0 is judged by those that are there.
-    std::size_t make_room(std::span<const std::int64_t> chosen,
-                          std::span<const std::int32_t> partners, const use& u);
+    // Makes rows for the chosen, no more than there is room for, each with all the chosen and the partners as columns.
+    void make_room(std::span<const std::int64_t> chosen, std::span<const std::int32_t> partners,
+                   const use& u);
 
     // Of a variable that has a row, with itself; before it is asked for.
     void put_square(std::int64_t variable, double square);
@@ -100,10 +101,11 @@ class gram_cache {
     void use_place(std::int32_t column, std::uint64_t number);
     std::size_t words() const noexcept;
     double share_of_entries() const noexcept;
-    void drop_oldest(double excess, std::uint64_t oldest);
+    bool drop_oldest(double excess, std::uint64_t oldest);
     void drop(const place_list& dropped);
     void add_row(std::size_t at);
 
+    // gram_cache.cpp
     bool knows_all(std::size_t row, const place_set& columns) const;
     place_set set_of(const place_list& places) const;
     place_list places_of(std::span<const std::int32_t> columns) const;

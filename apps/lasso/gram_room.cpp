@@ -10,19 +10,32 @@ namespace {
 
 // Below so many products their share that is not 0 is not known.
 constexpr double products_min = 1e4;
+constexpr double word_bits = 64;
 
 } // namespace
 
-std::size_t gram_cache::rows_that_fit(std::size_t others) const noexcept {
-    // n (n + others) of them, at this cost each
-    const double fit = static_cast<double>(entries_max_) / (share_of_entries() + 1.0 / 64);
-    const auto half = static_cast<double>(others) / 2;
-    return static_cast<std::size_t>(std::sqrt(fit + half * half) - half);
+std::size_t gram_cache::room(std::size_t partners, const use& u) const noexcept {
+    const std::uint64_t oldest = std::min(u.oldest, u.number);
+    double needed = 0; // of what is under way
+    for (const place& p : places_)
+        if (p.column >= 0 && p.last_use >= oldest)
+            needed += static_cast<double>(p.products.size());
+    needed += static_cast<double>(words());
+    const double left = static_cast<double>(entries_max_) - needed;
+    if (left <= 0)
+        return 0;
+    // n of them have n (n + 2 partners) products that are not known yet, as partners may have rows as well, and n rows of
+    // bits, whose number is not known yet either.
+    const double share = share_of_entries(), square = share + 1.0 / word_bits;
+    const double linear = 2 * share * static_cast<double>(partners) +
+                          static_cast<double>(places_.size() + partners) / word_bits +
+                          static_cast<double>(row_count_) / word_bits;
+    const double root = std::sqrt(linear * linear + 4 * square * left);
+    return static_cast<std::size_t>((root - linear) / (2 * square));
 }
 
-std::size_t gram_cache::make_room(std::span<const std::int64_t> chosen,
-                                  std::span<const std::int32_t> partners, const use& u) {
-    chosen = chosen.first(std::min(chosen.size(), rows_that_fit(partners.size())));
+void gram_cache::make_room(std::span<const std::int64_t> chosen,
+                           std::span<const std::int32_t> partners, const use& u) {
     place_list columns; // of all that are needed
     const auto need = [&](std::int32_t column) {
         use_place(column, u.number);
@@ -33,26 +46,21 @@ std::size_t gram_cache::make_room(std::span<const std::int64_t> chosen,
     for (const std::int32_t column : partners)
         need(column);
     const place_set needed = set_of(columns);
-    std::vector<double> costs; // of the rows
     double cost = 0;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
         const place& p = places_[columns[i]];
-        const auto missing = static_cast<double>(needed.count_without(p.known));
-        costs.push_back(missing * share_of_entries());
+        cost += share_of_entries() * static_cast<double>(needed.count_without(p.known));
         if (!p.has_row)
-            costs.back() += static_cast<double>(places_.size()) / 64;
-        cost += costs.back();
+            cost += static_cast<double>(places_.size()) / word_bits;
     }
-    const auto max = static_cast<double>(entries_max_);
-    drop_oldest(static_cast<double>(entries()) + cost - max, std::min(u.oldest, u.number));
-    double used = static_cast<double>(entries());
-    std::size_t room = 0;
-    for (; room < chosen.size() && used + costs[room] <= max; ++room) {
-        used += costs[room];
-        if (!places_[columns[room]].has_row)
-            add_row(columns[room]);
+    const auto excess = [&] {
+        return static_cast<double>(entries()) + cost - static_cast<double>(entries_max_);
+    };
+    while (excess() > 0 && drop_oldest(excess(), std::min(u.oldest, u.number))) {
     }
-    return room;
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+        if (!places_[columns[i]].has_row)
+            add_row(columns[i]);
 }
 
 // With what other rows have of it.
@@ -97,10 +105,9 @@ double gram_cache::share_of_entries() const noexcept {
     return known_products_ < products_min ? 1.0 : static_cast<double>(stored_) / known_products_;
 }
 
-// Drops the variables whose last uses are longest ago, until there are about so many entries less.
-void gram_cache::drop_oldest(double excess, std::uint64_t oldest) {
-    if (excess <= 0)
-        return;
+// Drops the variables whose last uses are longest ago, until there are perhaps so many entries less; false if there are
+// none.
+bool gram_cache::drop_oldest(double excess, std::uint64_t oldest) {
     place_list old;
     for (std::size_t at = 0; at < places_.size(); ++at)
         if (places_[at].column >= 0 && places_[at].last_use < oldest)
@@ -116,6 +123,7 @@ void gram_cache::drop_oldest(double excess, std::uint64_t oldest) {
         dropped.push_back(at);
     }
     drop(dropped);
+    return !dropped.empty();
 }
 
 void gram_cache::drop(const place_list& dropped) {

@@ -23,10 +23,13 @@ std::vector<named_number> shown(const solution_numbers& n) {
 
 result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
                                                       std::span<const payload> judgements) {
+    if (judgements.size() != options_.variables.size() || !judged_)
+        return error{errc::protocol,
+                     "a probe is concluded that was not judged, or not by all schedulers"};
     std::vector<judgement> all;
     whole_sums sums;
-    for (const payload& p : judgements) {
-        auto j = read_judgement(p, options_.columns);
+    for (std::size_t s = 0; s < judgements.size(); ++s) {
+        auto j = read_judgement(judgements[s], options_.variables[s]);
         if (!j)
             return j.failure();
         coefficient_sums& c = sums.coefficients;
@@ -38,12 +41,7 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
         sums.mean_value += j->mean_value;
         all.push_back(*j);
     }
-    TROUPE_CHECK(!all.empty() && judged_, "a probe is judged before it is concluded");
     sums.residual_square = all.front().residual_square;
-    if (!std::isfinite(sums.residual_square) || !std::isfinite(sums.coefficients.product) ||
-        !std::isfinite(sums.coefficients.dual_norm))
-        return error{errc::numeric, "the residual of lasso is no number; use couple: exact, or a "
-                                    "smaller window, set or rho"};
     if (!course_.has_begun) {
         course_.has_begun = true;
         course_.null_objective = sums.residual_square / 2;
@@ -53,7 +51,7 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
     bool is_known = true; // the gap at this lambda
     while (is_known && !s.is_done) {
         const solution_numbers n = record(sums);
-        const bool is_reached = n.gap <= options_.gap;
+        const bool is_reached = options_.gap > 0 && n.gap <= options_.gap;
         if (is_reached || s.numbers.empty())
             s.numbers = shown(n);
         if (!is_reached)
@@ -149,7 +147,12 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
         judged_.has_value() ? 1.0 : 0.0,
         judged_ && judged_->is_now ? 1.0 : 0.0,
     };
-    const auto gram = gram_.save();
+    // The products must be in it as long as phases follow: how many variables a phase may have, and which products it asks
+    // for, depend on what is kept, and a phase that is chosen anew must be the one that was chosen before.
+    const bool is_over = course_.is_done && std::ranges::all_of(under_way_, [](const own_phase& p) {
+                             return p.chosen.empty();
+                         });
+    const auto gram = is_over ? gram_cache::contents{} : gram_.save();
     const auto working = working_.save();
     const judged_values judged = judged_.value_or(judged_values{});
     state_writer write{*options_.memory};

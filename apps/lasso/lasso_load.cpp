@@ -25,11 +25,15 @@ result<void> copy(const scheduled::saved_part& saved, const char* name, std::vec
 }
 
 // The first failure of several, if any.
-result<void> all_of(std::initializer_list<result<void>> results) {
-    for (const result<void>& r : results)
-        if (!r)
-            return r;
+template <class... Results>
+result<void> all_of(const Results&... results) {
+    if (const error* failure = scheduled::first_failure(results...))
+        return *failure;
     return {};
+}
+
+bool are_finite(const std::vector<double>& numbers) {
+    return std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); });
 }
 
 } // namespace
@@ -43,11 +47,11 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     gram_cache::contents gram;
     working_set::contents working;
     auto copied = all_of(
-        {copy(saved, "order", order), copy(saved, "rule", rule),
-         copy(saved, "product numbers", gram.numbers), copy(saved, "known products", gram.known),
-         copy(saved, "product places", gram.places), copy(saved, "products", gram.products),
-         copy(saved, "fresh gradients", fresh_gradients_), copy(saved, "working set", working.own),
-         copy(saved, "others", working.others), copy(saved, "facts of others", working.facts)});
+        copy(saved, "order", order), copy(saved, "rule", rule),
+        copy(saved, "product numbers", gram.numbers), copy(saved, "known products", gram.known),
+        copy(saved, "product places", gram.places), copy(saved, "products", gram.products),
+        copy(saved, "fresh gradients", fresh_gradients_), copy(saved, "working set", working.own),
+        copy(saved, "others", working.others), copy(saved, "facts of others", working.facts));
     if (!copied)
         return copied;
     if (!rule_.load(rule))
@@ -57,28 +61,31 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
         return solutions.failure();
     solutions_ = std::move(*solutions);
     const auto is_own = [this](std::int64_t j) { return working_.is_own(j); };
-    if (!std::ranges::all_of(working.own, is_own))
+    if (!std::ranges::all_of(working.own, is_own) || (facts_.empty() && !working.own.empty()))
         return bad("working set");
-    if (!fresh_gradients_.empty() && fresh_gradients_.size() != working.own.size())
+    if (!fresh_gradients_.empty() &&
+        (fresh_gradients_.size() != working.own.size() || !are_finite(fresh_gradients_)))
         return bad("fresh gradients");
-    return all_of(
-        {order_->restore(order), gram_.load(gram), working_.load(working, options_.form)});
+    return all_of(order_->restore(order), gram_.load(gram), working_.load(working, options_.form));
 }
 
 result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
     std::vector<double> course, values, facts;
     judged_values judged;
     auto copied =
-        all_of({copy(saved, "course", course), copy(saved, "values", values),
-                copy(saved, "facts", facts), copy(saved, "judged gradients", judged.gradients),
-                copy(saved, "judged values", judged.values)});
+        all_of(copy(saved, "course", course), copy(saved, "values", values),
+               copy(saved, "facts", facts), copy(saved, "judged gradients", judged.gradients),
+               copy(saved, "judged values", judged.values));
     if (!copied)
         return copied;
-    if (course.size() != course_numbers || !(course[9] >= 0 && course[9] < 0x1p32))
+    if (course.size() != course_numbers || !are_finite(course) ||
+        !(course[9] >= 0 && course[9] < options_.settings.count) ||
+        !(course[7] >= 0 && course[7] <= static_cast<double>(options_.columns)))
         return bad("course");
-    if (values.size() != values_.size())
+    if (values.size() != values_.size() || !are_finite(values))
         return bad("values");
-    if (!facts.empty() && facts.size() != 2 * values_.size())
+    const bool needs_facts = course[0] != 0 || course[10] != 0 || !facts.empty();
+    if (facts.size() != (needs_facts ? 2 * values_.size() : 0) || !are_finite(facts))
         return bad("facts");
     course_ = {course[0] != 0, course[1] != 0, course[2] != 0, course[3] != 0,
                course[4],      course[5],      course[6],      course[7]};
@@ -90,7 +97,8 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
     judged_.reset();
     if (course[10] == 0)
         return {};
-    if (judged.gradients.size() != values_.size() || judged.values.size() != values_.size())
+    if (judged.gradients.size() != values_.size() || judged.values.size() != values_.size() ||
+        !are_finite(judged.gradients) || !are_finite(judged.values))
         return bad("judged values");
     judged.is_now = course[11] != 0;
     judged_ = std::move(judged);
@@ -100,9 +108,8 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
 result<void> lasso_scheduler::load_phases(const scheduled::saved_part& saved) {
     std::vector<std::int64_t> numbers, chosen;
     std::vector<double> gradients;
-    if (auto copied =
-            all_of({copy(saved, "phases", numbers), copy(saved, "phase variables", chosen),
-                    copy(saved, "phase gradients", gradients)});
+    if (auto copied = all_of(copy(saved, "phases", numbers), copy(saved, "phase variables", chosen),
+                             copy(saved, "phase gradients", gradients));
         !copied)
         return copied;
     under_way_.clear();
@@ -123,9 +130,12 @@ result<void> lasso_scheduler::load_phases(const scheduled::saved_part& saved) {
         if (!take(chosen_left, numbers[i + 2], p.chosen) ||
             !take(gradients_left, numbers[i + 3], p.gradients))
             return bad("phases");
+        if (!p.gradients.empty() && p.gradients.size() != p.chosen.size())
+            return bad("phases");
     }
     const auto is_own = [this](std::int64_t j) { return working_.is_own(j); };
-    if (!chosen_left.empty() || !gradients_left.empty() || !std::ranges::all_of(chosen, is_own))
+    if (!chosen_left.empty() || !gradients_left.empty() || !std::ranges::all_of(chosen, is_own) ||
+        (facts_.empty() && !chosen.empty()))
         return bad("phases");
     return {};
 }

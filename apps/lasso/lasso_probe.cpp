@@ -40,6 +40,12 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
     j.absolute = sums.absolute;
     j.square = sums.square;
     j.product = sums.product;
+    // Before others are told, who would take it for a message that is broken.
+    const auto is_finite = [](double x) { return std::isfinite(x); };
+    if (!std::isfinite(j.residual_square + j.absolute + j.square + j.product + j.mean_value) ||
+        !std::ranges::all_of(judged_->gradients, is_finite))
+        return error{errc::numeric, "the residual of lasso is no number; use couple: exact, or a "
+                                    "smaller window, set or rho"};
     const std::vector<std::int32_t> columns = worth_listing(j.in_use);
     std::vector<double> gradients, means, squares;
     for (const std::int32_t column : columns) {
@@ -155,6 +161,7 @@ std::vector<std::int32_t> lasso_scheduler::worth_listing(std::size_t& in_use) co
         std::ranges::nth_element(others, end);
     for (auto at = others.begin(); at != end; ++at)
         listed.push_back(at->second);
+    std::sort(listed.begin() + static_cast<std::ptrdiff_t>(in_use), listed.end());
     return listed;
 }
 

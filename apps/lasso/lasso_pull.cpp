@@ -26,12 +26,19 @@ error diverged() {
                            "number; use couple: exact, or a smaller window, set or rho"};
 }
 
+error not_chosen(std::uint64_t number) {
+    return {errc::protocol, "phase " + std::to_string(number) +
+                                " is not the one that this scheduler of lasso chose; its saved "
+                                "state is of another run"};
+}
+
 } // namespace
 
 result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
                                       std::span<const payload> partials) {
-    TROUPE_CHECK(!under_way_.empty() && under_way_.front().number == p.number,
-                 "phases are pulled in the order in which they were chosen");
+    // What was restored may come from elsewhere, its phases from one place and what was chosen for them from another.
+    if (under_way_.empty() || under_way_.front().number != p.number)
+        return not_chosen(p.number);
     const own_phase own = std::move(under_way_.front());
     under_way_.pop_front();
     if (own.chosen.empty())
@@ -39,6 +46,9 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
     const auto request = read_update_request(p.content, options_.columns);
     if (!request)
         return request.failure();
+    if (!std::ranges::equal(request->chosen, own.chosen) ||
+        request->with_products != own.gradients.empty())
+        return not_chosen(p.number);
     const auto sums = sums_of(*request, partials);
     if (!sums)
         return sums.failure();
@@ -161,7 +171,7 @@ lasso_scheduler::solved_alone(coupled_set set, const std::vector<std::int64_t>& 
         }
     }
     checked_outcome outcome =
-        lasso::update_checked(candidates, path_.weights(), {options_.schedule.rho, options_.scope});
+        lasso::update_checked(candidates, path_.weights(), options_.schedule.rho);
     return updated{std::move(candidates.values), std::move(outcome.is_kept), outcome.decrease,
                    std::numeric_limits<double>::infinity()};
 }
@@ -212,6 +222,8 @@ result<payload> lasso_scheduler::change(std::uint64_t number,
     }
     if (!columns.empty())
         fresh_gradients_.clear();
+    if (!std::isfinite(c.shift) || !std::isfinite(u.decrease))
+        return diverged();
     c.columns = columns;
     c.deltas = deltas;
     c.before = before;

@@ -29,6 +29,7 @@ scheduler_options options_of(const scheduled::scheduler_site& site,
     o.columns = site.data.columns;
     o.own = site.variables.at(site.scheduler);
     o.is_sparse = site.data.is_sparse;
+    o.variables = site.variables;
     o.scheduler = site.scheduler;
     o.schedulers = static_cast<std::uint32_t>(site.variables.size());
     return o;
@@ -36,11 +37,10 @@ scheduler_options options_of(const scheduled::scheduler_site& site,
 
 lasso_scheduler::lasso_scheduler(scheduler_options options)
     : options_{std::move(options)},
-      values_(options_.own.count), order_{order_of(options_)}, working_{options_.own,
-                                                                        options_.schedule.window},
-      path_{options_.settings, options_.form.rows}, rule_{options_.schedulers +
-                                                          options_.schedule.window +
-                                                          std::size_t{1}} {}
+      values_(options_.own.count), order_{order_of(options_)}, gram_{options_.gram_entries_max},
+      working_{options_.own, options_.schedule.window}, path_{options_.settings,
+                                                              options_.form.rows},
+      rule_{options_.schedulers + options_.schedule.window + std::size_t{1}} {}
 
 // ---- phases ----
 
@@ -54,10 +54,10 @@ bool lasso_scheduler::is_probe_due() const {
 result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& random) {
     if (is_probe_due())
         return schedule_probe(number);
-    std::vector<std::int64_t> chosen = choose(number, random);
     const std::vector<std::int32_t> partners = partners_at(number);
-    const std::uint64_t oldest = under_way_.empty() ? number : under_way_.front().number;
-    chosen.resize(gram_.make_room(chosen, partners, {number, oldest}));
+    const gram_cache::use use{number, under_way_.empty() ? number : under_way_.front().number};
+    std::vector<std::int64_t> chosen = choose(use, partners, random);
+    gram_.make_room(chosen, partners, use);
     update_request request;
     for (const std::int64_t j : chosen) {
         const column_facts& facts = facts_[index_of(j)];
@@ -83,14 +83,17 @@ result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
     return phase{number, true, std::move(*content)};
 }
 
-std::vector<std::int64_t> lasso_scheduler::choose(std::uint64_t number, random_stream& random) {
+std::vector<std::int64_t> lasso_scheduler::choose(const gram_cache::use& use,
+                                                  const std::vector<std::int32_t>& partners,
+                                                  random_stream& random) {
     if (!course_.has_begun || course_.is_done)
         return {};
     std::vector<std::int64_t> taken;
     for (const own_phase& p : under_way_)
         taken.insert(taken.end(), p.chosen.begin(), p.chosen.end());
+    // No more than there is room for: what is left out here has its turn later, as the order has it.
+    const std::size_t count = std::min(phase_size(), gram_.room(partners.size(), use));
     const auto own = working_.own();
-    const std::size_t count = phase_size(number);
     if (is_sized_by_work()) {
         // One after the other, and none before something could be gained.
         if (!taken.empty() || !course_.may_gain)
@@ -109,13 +112,12 @@ bool lasso_scheduler::is_sized_by_work() const {
     return options_.schedule.set == 0 && options_.schedule.couple == scheduled::coupling::exact;
 }
 
-// Variables of a phase: of one that is sized by work all, if the products among them can be kept.
-std::size_t lasso_scheduler::phase_size(std::uint64_t number) const {
+std::size_t lasso_scheduler::phase_size() const {
     if (options_.schedule.set > 0)
         return options_.schedule.set;
     if (!is_sized_by_work())
         return checked_size;
-    return std::min(gram_.rows_that_fit(working_.others(number).size()), options_.whole_set_max());
+    return options_.whole_set_max();
 }
 
 // If all members of the working set are chosen right after a probe: what it has found.

@@ -7,8 +7,8 @@
 // A probe brings the gradients of all variables, so the gap, and from them follows the working set that phases choose from
 // until the next one. With coupling::exact a phase's variables are solved together, by the products among their columns,
 // after the gradients have been corrected for what is in flight; with coupling::check those that are correlated are left
-// out. A working set of at most limits::whole_set_max variables is one phase if the set is sized by work. Scheduler 0 alone
-// chooses when there is a probe.
+// out. A working set of at most limits::whole_set_max variables is one phase if the set is sized by work and the products
+// fit into what is kept. Scheduler 0 alone chooses when there is a probe.
 //
 // Threads, ownership, errors: as scheduled::scheduler_part says. errc::numeric if the coefficients diverge.
 #pragma once
@@ -47,10 +47,11 @@ struct scheduler_options {
     column_form form;
     std::uint64_t columns = 0; // of the matrix
     scheduled::number_range own;
+    std::vector<scheduled::number_range> variables; // of each scheduler
     std::uint32_t scheduler = 0;
     std::uint32_t schedulers = 1;
     bool is_sparse = false;
-    check_scope scope = check_scope::set_and_flight;
+    std::size_t gram_entries_max = limits::gram_entries_max;
 
     // Variables of a phase that is sized by work, at most.
     std::size_t whole_set_max() const noexcept {
@@ -134,9 +135,11 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     // lasso_scheduler.cpp
     bool is_probe_due() const;
     result<phase> schedule_probe(std::uint64_t number);
-    std::vector<std::int64_t> choose(std::uint64_t number, random_stream& random);
+    std::vector<std::int64_t> choose(const gram_cache::use& use,
+                                     const std::vector<std::int32_t>& partners,
+                                     random_stream& random);
     bool is_sized_by_work() const;
-    std::size_t phase_size(std::uint64_t number) const;
+    std::size_t phase_size() const;
     std::vector<double> known_gradients(const std::vector<std::int64_t>& chosen);
     std::vector<std::int32_t> partners_at(std::uint64_t number) const;
     std::size_t index_of(std::int64_t column) const;
@@ -177,7 +180,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     std::vector<column_facts> facts_;
     std::vector<double> values_;
     std::unique_ptr<scheduled::selection> order_;
-    gram_cache gram_{limits::gram_entries_max};
+    gram_cache gram_;
     working_set working_;
     penalty_path path_;
     probe_rule rule_;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
 #include <string>
 
 #include "apps/lasso/lasso_limits.hpp"
 
 namespace troupe::lasso {
 
+using scheduled::first_failure;
 using scheduled::payload_of;
 using scheduled::read;
 
@@ -25,16 +28,29 @@ result<void> check_columns(std::span<const std::int32_t> columns, std::uint64_t 
     return {};
 }
 
-// The first failure of several results.
-template <class... Results>
-const error* first_failure(const Results&... results) {
-    const error* failure = nullptr;
-    const auto look = [&](const auto& r) {
-        if (failure == nullptr && !r.ok())
-            failure = &r.failure();
+bool are_finite(std::span<const double> numbers) {
+    return std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); });
+}
+
+// Finite and not negative.
+bool are_sizes(std::span<const double> numbers) {
+    return std::ranges::all_of(numbers, [](double x) { return std::isfinite(x) && x >= 0; });
+}
+
+// Whether the first `in_use` columns rise, and so do the others, and all are different and of this range.
+bool are_listed_once(std::span<const std::int32_t> columns, std::size_t in_use,
+                     const scheduled::number_range& own) {
+    const auto is_own = [&](std::int32_t j) {
+        return j >= 0 && static_cast<std::uint64_t>(j) >= own.first &&
+               static_cast<std::uint64_t>(j) - own.first < own.count;
     };
-    (look(results), ...);
-    return failure;
+    const auto used = columns.first(in_use), others = columns.subspan(in_use);
+    const auto rises = [](std::span<const std::int32_t> part) {
+        return std::ranges::adjacent_find(part, std::ranges::greater_equal{}) == part.end();
+    };
+    return std::ranges::all_of(columns, is_own) && rises(used) && rises(others) &&
+           std::ranges::none_of(
+               others, [&](std::int32_t j) { return std::ranges::binary_search(used, j); });
 }
 
 } // namespace
@@ -148,6 +164,9 @@ result<changes> read_changes(const payload& p, std::uint64_t columns) {
     const auto& n = *numbers;
     if (!(n[0] >= 0 && n[0] <= static_cast<double>(columns)))
         return error{errc::protocol, "a phase has updated more columns than there are"};
+    if (!are_finite(*deltas) || !are_finite(*before) || !are_finite(n.subspan(1, 2)) ||
+        std::isnan(n[3]))
+        return error{errc::protocol, "the changes of a phase are no numbers"};
     return changes{*changed, *deltas, *before, n[0], n[1], n[2], n[3]};
 }
 
@@ -188,7 +207,7 @@ result<payload> to_payload(memory_pool& memory, const judgement& j) {
     return payload_of(memory, numbers, j.columns, j.gradients, j.means, j.squares);
 }
 
-result<judgement> read_judgement(const payload& p, std::uint64_t columns) {
+result<judgement> read_judgement(const payload& p, const scheduled::number_range& own) {
     const auto numbers = read<double>(p, 0, judgement_numbers, "the numbers of a judgement");
     const auto listed = read<std::int32_t>(p, 1, "the columns of a judgement");
     const std::size_t count = listed ? listed->size() : 0;
@@ -197,11 +216,16 @@ result<judgement> read_judgement(const payload& p, std::uint64_t columns) {
     const auto squares = read<double>(p, 4, count, "the squares of a judgement");
     if (const error* failure = first_failure(numbers, listed, gradients, means, squares))
         return *failure;
-    if (auto known = check_columns(*listed, columns, "a judgement"); !known)
-        return known.failure();
     const auto& n = *numbers;
+    if (!are_finite(n) || !are_finite(*means) || !are_sizes(*gradients) || !are_sizes(*squares))
+        return error{errc::protocol, "the numbers of a judgement are none, or negative"};
+    if (!(n[5] >= 0 && n[5] <= static_cast<double>(own.count)))
+        return error{errc::protocol, "a judgement counts more variables than its scheduler has"};
     if (!(n[7] >= 0 && n[7] <= static_cast<double>(count)))
         return error{errc::protocol, "a judgement counts more columns in use than it lists"};
+    if (!are_listed_once(*listed, static_cast<std::size_t>(n[7]), own))
+        return error{errc::protocol,
+                     "a judgement lists a column twice, out of order, or of another scheduler"};
     return judgement{n[0],    n[1],       n[2],   n[3],
                      n[4],    n[5],       n[6],   static_cast<std::size_t>(n[7]),
                      *listed, *gradients, *means, *squares};

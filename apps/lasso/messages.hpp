@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/scheduled/payload.hpp"
+#include "actors/scheduled/run_settings.hpp"
 #include "apps/lasso/gram_request.hpp"
 
 namespace troupe::lasso {
@@ -83,12 +84,13 @@ struct judgement {
     double used = 0;        // variables that are not 0
     double mean_value = 0;  // of the rows of X b: the intercept is the targets' mean less this
     std::size_t in_use = 0; // the first so many of the columns are not 0
-    std::span<const std::int32_t> columns;
-    std::span<const double> gradients; // of the columns, their sizes
+    std::span<const std::int32_t> columns; // those in use rising, then the others rising; each once
+    std::span<const double> gradients;     // of the columns, their sizes
     std::span<const double> means;
     std::span<const double> squares;
 };
 result<payload> to_payload(memory_pool& memory, const judgement& j);
-result<judgement> read_judgement(const payload& p, std::uint64_t columns);
+// `own`: the variables of the scheduler whose judgement it is.
+result<judgement> read_judgement(const payload& p, const scheduled::number_range& own);
 
 } // namespace troupe::lasso

@@ -1,6 +1,7 @@
 #include "apps/lasso/probe_rule.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace troupe::lasso {
 
@@ -10,9 +11,10 @@ constexpr std::size_t rounds_max = 20; // from one probe to the next
 constexpr double gained_share =
     0.03; // of the gap that phases should come below: a round that gains less gains little
 constexpr std::size_t saved_numbers = 6;
-constexpr double usual_share = 0.1; // of the gap that a probe found
-constexpr double last_share = 0.3;  // of the gap at which the run ends
-constexpr double close = 1e4;       // times that gap
+constexpr double count_max = 0x1p53; // of what is saved as a double
+constexpr double usual_share = 0.1;  // of the gap that a probe found
+constexpr double last_share = 0.3;   // of the gap at which the run ends
+constexpr double close = 1e4;        // times that gap
 
 } // namespace
 
@@ -37,7 +39,7 @@ void probe_rule::fold(std::uint64_t number, const phase_outcome& outcome) {
     updated_ += outcome.updated;
     is_settled_ = outcome.gap <= settled_gap();
     last_round_.push_back({outcome.updated, outcome.decrease});
-    while (updated_in_round() - last_round_.front().updated >= round_)
+    while (last_round_.size() > 1 && updated_in_round() - last_round_.front().updated >= round_)
         last_round_.pop_front();
 }
 
@@ -74,6 +76,12 @@ std::vector<double> probe_rule::save() const {
 bool probe_rule::load(std::span<const double> saved) {
     if (saved.size() < saved_numbers || saved.size() % 2 != 0)
         return false;
+    const auto is_count = [](double x) { return x >= 0 && x <= count_max; };
+    if (!(saved[0] >= 0) || !std::ranges::all_of(saved.subspan(1, saved_numbers - 1), is_count))
+        return false;
+    for (std::size_t i = saved_numbers; i < saved.size(); i += 2)
+        if (!is_count(saved[i]) || !std::isfinite(saved[i + 1]))
+            return false;
     gap_ = saved[0];
     first_ = static_cast<std::uint64_t>(saved[1]);
     round_ = static_cast<std::size_t>(saved[2]);

@@ -40,11 +40,8 @@ result<std::vector<solution>> read_solutions(const scheduled::saved_part& saved)
     const auto sizes = read_state<std::int64_t>(saved, solution_names[1]);
     const auto columns = read_state<std::int32_t>(saved, solution_names[2]);
     const auto values = read_state<double>(saved, solution_names[3]);
-    for (const error* failure :
-         {numbers ? nullptr : &numbers.failure(), sizes ? nullptr : &sizes.failure(),
-          columns ? nullptr : &columns.failure(), values ? nullptr : &values.failure()})
-        if (failure != nullptr)
-            return *failure;
+    if (const error* failure = scheduled::first_failure(numbers, sizes, columns, values))
+        return *failure;
     if (numbers->size() != numbers_each * sizes->size() || columns->size() != values->size())
         return bad();
     std::vector<solution> all;

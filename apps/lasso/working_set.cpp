@@ -1,8 +1,12 @@
 #include "apps/lasso/working_set.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
+
+#include "apps/lasso/lasso_limits.hpp"
 
 namespace troupe::lasso {
 
@@ -124,6 +128,15 @@ working_set::contents working_set::save() const {
 result<void> working_set::load(const contents& saved, const column_form& form) {
     if (saved.others.size() % 2 != 0 || saved.facts.size() != saved.others.size())
         return error{errc::protocol, "the saved working set has other sizes"};
+    if (std::ranges::adjacent_find(saved.own, std::ranges::greater_equal{}) != saved.own.end())
+        return error{errc::protocol, "the saved working set does not rise"};
+    for (std::size_t i = 0; i < saved.others.size(); i += 2) {
+        const std::int64_t column = saved.others[i];
+        const double mean = saved.facts[i], square = saved.facts[i + 1];
+        if (column < 0 || static_cast<std::uint64_t>(column) >= limits::columns_max ||
+            is_own(column) || !std::isfinite(mean) || !std::isfinite(square) || square < 0)
+            return error{errc::protocol, "the saved working set has what is no column"};
+    }
     own_ = saved.own;
     others_.clear();
     for (std::size_t i = 0; i < saved.others.size(); i += 2)

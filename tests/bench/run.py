@@ -2,7 +2,7 @@
 """Runs a benchmark of Troupe beside its peers and prints one table; never passes or fails by time.
 
     tests/bench/run.py frames | actors | operations | tracing | training | models | straggler | all_reduce | params |
-                       slow_link | gpu | accuracy
+                       slow_link | gpu | accuracy | scheduled
                        [--build BUILD] [--repetitions 5] [--json]
 
 Everything is repeated and interleaved; a figure is the median, with the lowest and highest beside it. Peers that are
@@ -19,6 +19,7 @@ import contenders
 from accuracy import SEEDS, accuracy
 from gpu import gpu
 from measuring import Figures, Skip, interleave
+from scheduled import scheduled
 from slow_link import slow_link
 from tables import Row, Table, number, print_json, print_text
 
@@ -329,7 +330,7 @@ def straggler(options):
 
 BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors,
               "operations": operations, "straggler": straggler, "all_reduce": all_reduce, "params": params,
-              "slow_link": slow_link, "gpu": gpu, "accuracy": accuracy}
+              "slow_link": slow_link, "gpu": gpu, "accuracy": accuracy, "scheduled": scheduled}
 
 
 def arguments():
@@ -339,6 +340,8 @@ def arguments():
     parser.add_argument("--repetitions", type=int, help="how often all is measured: 5 times; accuracy: how many seeds, 3")
     parser.add_argument("--venv", default=os.path.expanduser("~/.cache/troupe/pytorch"),
                         help="virtual environment with a PyTorch of the Python package index")
+    parser.add_argument("--lasso-venv", default=os.path.expanduser("~/.cache/troupe/lasso"),
+                        help="virtual environment with scikit-learn, skglm and celer, for scheduled")
     parser.add_argument("--samples", type=int, default=12800, help="training: samples that a PyTorch run trains on")
     parser.add_argument("--bytes-max", type=int, default=1 << 26, help="all_reduce: the largest size")
     parser.add_argument("--model", help="models, gpu, accuracy: only those with this in their names, of accuracy half a minute "
@@ -347,7 +350,8 @@ def arguments():
     parser.add_argument("--write", action="store_true", help="accuracy: also make the table in apps/fashion_mnist/README.md anew")
     parser.add_argument("--program", help="gpu: the troupe to run, as of a bundle; without it that of the build folder")
     parser.add_argument("--devices", default="cuda:0", help="gpu: where our runs compute; cpu:1 tries it without a GPU")
-    parser.add_argument("--full", action="store_true", help="training: PyTorch runs a whole epoch, with test accuracy")
+    parser.add_argument("--full", action="store_true", help="training: PyTorch runs a whole epoch, with test accuracy; "
+                        "scheduled: peers that take minutes, too")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     options = parser.parse_args()
     options.repetitions = options.repetitions or (SEEDS if options.benchmark == "accuracy" else 5)

@@ -10,6 +10,7 @@ import re
 import shlex
 import signal
 import subprocess
+import unittest
 import unittest.mock
 
 from support import APP, FASHION, SOURCE, TroupeTest, main
@@ -48,7 +49,7 @@ RUN = {
     "troupe explain topology.pipeline": [],
     "troupe explain program.lasso": [],
     "troupe explain schedule.dynamic": [],
-    "troupe run apps/lasso/shirts.yaml --nodes 2": [],
+    "troupe run apps/lasso/shirts.yaml --nodes 2": ["--set", "result.directory=shirts"],
     "troupe explain topology.sync.codec": [],
     "troupe evaluate APP.yaml": [],
     "troupe evaluate APP.yaml --weights WEIGHTS": [],
@@ -299,6 +300,10 @@ class Commands(TroupeTest):
     def test_building(self):
         self.walk("tools/manual/building.md")
 
+    @unittest.skipUnless(FASHION.exists(), "Fashion-MNIST is not installed")
+    def test_programs(self):
+        self.walk("tools/manual/programs.md")
+
     def test_pages_that_are_walked_are_all(self):
         for page in PAGES[1:]:
             self.assertTrue(hasattr(self, f"test_{page.stem.replace('-', '_')}") or not commands(page), page)
@@ -312,9 +317,12 @@ class Examples(TroupeTest):
             for kind, text in blocks(page):
                 if kind == "yaml":
                     found += 1
-                    result = self.troupe("check", self.app(text), *settings)
+                    is_program = "\nprogram:" in text
+                    if is_program:
+                        (self.folder / "x.csv").write_text("a,b,y\n1,2,3\n2,1,5\n0,1,1\n")
+                    result = self.troupe("check", self.app(text), *([] if is_program else settings))
                     self.assertEqual((result.code, result.err), (0, ""), f"{page}: {result}")
-        self.assertEqual(found, 2)
+        self.assertEqual(found, 3)
 
     def test_every_way_to_agree_is_right(self):
         page = (SOURCE / "tools/manual/app-files.md").read_text(encoding="utf-8")

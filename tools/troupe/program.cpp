@@ -93,7 +93,7 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
     run_command->add_flag(
         "--json", run.json,
-        "One JSON object per line on standard output: start, epoch, done or error.");
+        "One JSON object per line on standard output: start, epoch or sweep, note, done, error.");
     auto* run_trace = run_command->add_option(
         "--trace", run.trace_file, "Write a Chrome/Perfetto trace of the run's last part to FILE.");
     run_command
@@ -241,8 +241,8 @@ void add_bench(CLI::App& program, int& code) {
         program.add_subcommand("bench", "Measure beside the peers and the machine's limits.");
     bench_command->footer("Example: troupe bench frames --repetitions 5\n"
                           "Benchmarks: frames, actors, operations, tracing, training, models, "
-                          "straggler, all_reduce, params, slow_link, gpu, accuracy. They need "
-                          "the source tree.\n"
+                          "straggler, all_reduce, params, slow_link, gpu, accuracy, scheduled. "
+                          "They need the source tree.\n"
                           "What follows the benchmark's name is for the benchmark, --help too.");
     bench_command->prefix_command(); // from the first word that is not an option of its own
     bench_command->callback(

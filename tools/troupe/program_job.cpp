@@ -1,5 +1,7 @@
 #include "tools/troupe/program_job.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -43,8 +45,9 @@ class program_of_data final : public job {
         const data_shape shape = data_->shape();
         if (workers(devices) > shape.rows)
             return app_.error_at("schedule.workers",
-                                 std::to_string(workers(devices)) + " workers for " +
-                                     std::to_string(shape.rows) + " rows of data");
+                                 counted(workers(devices), "worker") + " for " +
+                                     counted(shape.rows, "row") +
+                                     " of data; give at most as many workers as rows");
         if (schedulers() > shape.columns)
             return app_.error_at("schedule.shards", std::to_string(schedulers()) + " shards for " +
                                                         std::to_string(shape.columns) +
@@ -172,6 +175,20 @@ result<saved_run> open_checkpoints(const program_app& app, const program& what,
     return run;
 }
 
+// A run that cannot write its result is refused before it computes it.
+result<void> check_result_folder(const program_app& app) {
+    if (!app.app().hasResult())
+        return {};
+    const std::filesystem::path folder = app.app().getResult().getDirectory().cStr();
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (failed || access(folder.c_str(), W_OK) != 0)
+        return app.error_at("result.directory", folder.string() + ": cannot be written: " +
+                                                    (failed ? failed.message() : "no permission") +
+                                                    "; choose another folder");
+    return {};
+}
+
 result<std::unique_ptr<job>> open(const app_definition& definition,
                                   std::shared_ptr<const program_table> programs,
                                   job_purpose purpose, bool resume) {
@@ -190,6 +207,9 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
         if (auto fits = row->check(site); !fits)
             return app.at_setting(fits.failure());
     }
+    if (purpose == job_purpose::run)
+        if (auto usable = check_result_folder(app); !usable)
+            return usable.failure();
     result<saved_run> saved = saved_run{};
     if (purpose == job_purpose::run)
         saved = open_checkpoints(app, *row, (*data)->shape(), resume);

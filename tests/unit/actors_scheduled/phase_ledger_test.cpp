@@ -204,4 +204,31 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_and_changes_nothing) {
     BOOST_TEST(!ledger.take_partial(1, {0}, {}).ok()); // it is over
 }
 
+BOOST_AUTO_TEST_CASE(no_message_says_what_an_own_phase_is_before_it_is_chosen) {
+    phase_ledger ledger{{0, 2, 2, 1}};
+    BOOST_TEST(!ledger.take_partial(0, {0, true}, {}).ok());
+    BOOST_TEST(!ledger.take_deltas(1, {0, true, phase_mark::stop}, {}).ok());
+    ledger.scheduled({0, false, {}});
+    BOOST_TEST(ledger.take_partial(0, {0}, {}).ok());
+    BOOST_TEST(ledger.take_partial(1, {0}, {}).ok());
+    BOOST_TEST((ledger.next().what == step::pull));
+}
+
+BOOST_AUTO_TEST_CASE(a_saved_state_has_what_was_under_way_and_in_flight) {
+    const ledger_shape shape{1, 2, 1, 2};
+    const auto restored = [&](const std::vector<phase>& phases, std::deque<phase_deltas> deltas) {
+        return phase_ledger{shape, 10}.restore(phases, std::move(deltas)).ok();
+    };
+    const std::deque<phase_deltas> deltas = {{7, {}}, {8, {}}, {9, {}}};
+    BOOST_TEST(restored({{11, false, {}}}, deltas));
+    BOOST_TEST(restored({}, deltas));
+    BOOST_TEST(!restored({{10, false, {}}}, deltas));                  // another scheduler's
+    BOOST_TEST(!restored({{13, false, {}}}, deltas));                  // beyond the window
+    BOOST_TEST(!restored({{9, false, {}}}, deltas));                   // folded
+    BOOST_TEST(!restored({{11, false, {}}, {11, false, {}}}, deltas)); // twice
+    BOOST_TEST(!restored({}, {{8, {}}, {9, {}}}));                     // one is missing
+    BOOST_TEST(!restored({}, {{7, {}}, {9, {}}, {8, {}}}));            // in another order
+    BOOST_TEST((phase_ledger{shape, 2}.restore({}, {{0, {}}, {1, {}}}).ok())); // near the beginning
+}
+
 BOOST_AUTO_TEST_SUITE_END()

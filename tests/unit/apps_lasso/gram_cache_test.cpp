@@ -64,7 +64,7 @@ void answer(gram_cache& cache, const gram_request& request) {
 
 gram_request ask(gram_cache& cache, const variables& chosen, const columns& partners,
                  const gram_cache::use& u) {
-    BOOST_TEST(cache.make_room(chosen, partners, u) == chosen.size());
+    cache.make_room(chosen, partners, u);
     for (const std::int64_t j : chosen)
         cache.put_square(j, product(static_cast<std::int32_t>(j), static_cast<std::int32_t>(j)));
     return cache.ask(chosen, partners);
@@ -131,19 +131,40 @@ BOOST_AUTO_TEST_CASE(drops_what_was_used_least_recently_and_keeps_what_is_under_
     BOOST_TEST(!cache.gather(variables{1}, columns{3}).ok());
     check_products(cache, {1}, {7});
     check_products(cache, {4}, {6});
-    // All of it is needed: there is room for none.
-    BOOST_TEST(cache.make_room(variables{8, 9}, {}, {3, 1}) == 0u);
-    check_products(cache, {1}, {7});
-    check_products(cache, {4}, {6});
-    BOOST_TEST(cache.make_room(variables{8, 9}, {}, {4, 3}) == 2u);
+    BOOST_TEST(cache.room(0, {3, 1}) == 1u); // beside what is needed
+    BOOST_TEST(cache.room(0, {3, 3}) == 3u);
+    answer(cache, ask(cache, {8, 9, 10}, {}, {3, 3}));
+    BOOST_TEST(cache.entries() <= 10u);
     BOOST_TEST(!cache.gather(variables{4}, columns{6}).ok());
+    check_products(cache, {8, 9, 10}, {8, 9, 10});
 }
 
-BOOST_AUTO_TEST_CASE(makes_room_for_as_many_as_fit) {
-    gram_cache cache{20};
-    const std::size_t room = cache.make_room(variables{1, 2, 3, 4, 5, 6}, {}, {0, 0});
-    BOOST_TEST(room == 4u);
-    BOOST_TEST(cache.entries() <= 20u);
+BOOST_AUTO_TEST_CASE(has_the_room_that_it_says_whatever_is_chosen) {
+    random_stream random{5};
+    gram_cache cache{150};
+    variables all;
+    for (std::int64_t j = 0; j < 30; ++j)
+        all.push_back(j);
+    std::size_t least = all.size(), most = 0;
+    for (std::uint64_t number = 0; number < 300; ++number) {
+        columns partners;
+        for (std::int32_t j = 0; j < 5; ++j)
+            partners.push_back(30 + j);
+        const gram_cache::use use{number, number - std::min<std::uint64_t>(number, 2)};
+        const std::size_t room = cache.room(partners.size(), use);
+        variables chosen = all;
+        for (std::size_t i = chosen.size(); i > 1; --i)
+            std::swap(chosen[i - 1], chosen[random.below(i)]);
+        chosen.resize(std::min<std::size_t>(room, number % 4 == 0 ? 4 : 30));
+        const gram_request request = ask(cache, chosen, partners, use);
+        answer(cache, request);
+        check_products(cache, chosen, partners);
+        BOOST_TEST(cache.entries() <= 150u);
+        least = std::min(least, room);
+        most = std::max(most, room);
+    }
+    BOOST_TEST(least < 4u);
+    BOOST_TEST(most == 8u);
 }
 
 BOOST_AUTO_TEST_CASE(products_that_are_0_take_no_memory) {

@@ -87,6 +87,25 @@ BOOST_AUTO_TEST_CASE(finds_the_optimum_by_sets_of_a_few_variables) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(finds_the_optimum_with_room_for_the_products_of_a_few_variables) {
+    const matrix_rows rows = made_rows({.rows = 200, .columns = 50});
+    for (const schedule_kind kind : {schedule_kind::dynamic, schedule_kind::cyclic})
+        for (const std::uint32_t window : {0u, 2u}) {
+            BOOST_TEST_CONTEXT((kind == schedule_kind::cyclic ? "cyclic" : "dynamic")
+                               << ", window " << window) {
+                lasso_case c = precise_case();
+                c.share = 0.001;
+                c.gram_entries_max = 400; // 25 variables of each scheduler meet 50
+                c.run.workers = 2;
+                c.run.schedulers = 2;
+                c.run.phases_max = 5000;
+                c.run.schedule.kind = kind;
+                c.run.schedule.window = window;
+                check_beside_plain(c, rows, 1e-12);
+            }
+        }
+}
+
 BOOST_AUTO_TEST_CASE(finds_the_optimum_when_correlated_variables_are_left_out) {
     const matrix_rows dense = dense_data(), sparse = sparse_data();
     for (const matrix_rows* rows : {&dense, &sparse}) {

@@ -117,16 +117,50 @@ struct plain_model {
     }
 };
 
+// Is not told what is in flight when it folds a phase, so that a check covers the set alone.
+class without_flight final : public scheduled::scheduler_part {
+  public:
+    explicit without_flight(lasso::scheduler_options options) : part_{std::move(options)} {}
+
+    result<scheduled::phase> schedule(std::uint64_t number, random_stream& random) override {
+        return part_.schedule(number, random);
+    }
+    result<scheduled::payload> pull(const scheduled::phase& p, scheduled::in_flight,
+                                    std::span<const scheduled::payload> partials) override {
+        return part_.pull(p, {}, partials);
+    }
+    result<void> absorb(const scheduled::phase_deltas& deltas) override {
+        return part_.absorb(deltas);
+    }
+    result<scheduled::payload> judge(std::uint64_t number, scheduled::in_flight deltas,
+                                     std::span<const scheduled::payload> partials) override {
+        return part_.judge(number, deltas, partials);
+    }
+    result<scheduled::standing> conclude(std::uint64_t number,
+                                         std::span<const scheduled::payload> judgements) override {
+        return part_.conclude(number, judgements);
+    }
+    result<scheduled::saved_part> save() const override { return part_.save(); }
+    result<void> load(const scheduled::saved_part& saved) override { return part_.load(saved); }
+
+  private:
+    lasso::lasso_scheduler part_;
+};
+
 scheduled::program program_of(const lasso_case& c) {
     scheduled::program program = lasso::lasso_program();
-    if (c.scope != lasso::check_scope::set_and_flight)
-        program.make_scheduler = [scope = c.scope](const scheduled::scheduler_site& site)
-            -> result<std::unique_ptr<scheduled::scheduler_part>> {
-            auto options = lasso::options_of(site, lasso::read_settings(site.settings).value());
-            options.scope = scope;
-            return std::unique_ptr<scheduled::scheduler_part>{
-                std::make_unique<lasso::lasso_scheduler>(std::move(options))};
-        };
+    program.make_scheduler = [sees_flight = c.sees_flight, entries_max = c.gram_entries_max](
+                                 const scheduled::scheduler_site& site)
+        -> result<std::unique_ptr<scheduled::scheduler_part>> {
+        auto options = lasso::options_of(site, lasso::read_settings(site.settings).value());
+        options.gram_entries_max = entries_max;
+        std::unique_ptr<scheduled::scheduler_part> part;
+        if (sees_flight)
+            part = std::make_unique<lasso::lasso_scheduler>(std::move(options));
+        else
+            part = std::make_unique<without_flight>(std::move(options));
+        return part;
+    };
     return program;
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "apps/lasso/checked_update.hpp"
+#include "apps/lasso/lasso_limits.hpp"
 #include "apps/lasso/solutions.hpp"
 #include "tests/support/program_driver.hpp"
 
@@ -20,7 +20,8 @@ struct lasso_case {
     bool intercept = true;
     bool has_label = false;
     std::int32_t label = 0;
-    lasso::check_scope scope = lasso::check_scope::set_and_flight; // of coupling::check
+    bool sees_flight = true; // false: coupling::check as in STRADS, of the set alone
+    std::size_t gram_entries_max = lasso::limits::gram_entries_max; // that a scheduler keeps
     driven_run run; // its settings and its program are set
 };
 

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <boost/test/unit_test.hpp>
 
 #include "apps/lasso/messages.hpp"
@@ -81,13 +83,78 @@ BOOST_AUTO_TEST_CASE(what_another_build_may_send_is_refused) {
     BOOST_TEST(
         refused(read_changes(payload_of(memory, columns, three, three, numbers).value(), 2)));
     BOOST_TEST(
-        read_judgement(payload_of(memory, judged, columns, three, three, three).value(), 3).ok());
+        read_judgement(payload_of(memory, judged, columns, three, three, three).value(), {0, 3})
+            .ok());
     BOOST_TEST(refused(read_judgement(payload_of(memory, judged, flags, one, one, one).value(),
-                                      3))); // 2 of 1 in use
-    BOOST_TEST(
-        refused(read_judgement(payload_of(memory, judged, columns, three, two, three).value(), 3)));
+                                      {0, 3}))); // 2 of 1 in use
+    BOOST_TEST(refused(
+        read_judgement(payload_of(memory, judged, columns, three, two, three).value(), {0, 3})));
     BOOST_TEST(refused(read_probe_partial({}, 3, true)));
     BOOST_TEST(refused(read_probe_request({})));
+}
+
+BOOST_AUTO_TEST_CASE(a_judgement_lists_its_own_variables_once_with_numbers) {
+    memory_pool memory{1u << 20};
+    struct listed {
+        std::vector<std::int32_t> columns{12, 15, 11, 19};
+        std::vector<double> gradients{1, 2, 3, 4}, means{0, -1, 0, 0}, squares{1, 1, 0, 1};
+        double used = 2, product = -1;
+        std::size_t in_use = 2;
+    };
+    const auto is_read = [&](const listed& l) {
+        judgement j;
+        j.used = l.used;
+        j.product = l.product;
+        j.in_use = l.in_use;
+        j.columns = l.columns;
+        j.gradients = l.gradients;
+        j.means = l.means;
+        j.squares = l.squares;
+        const auto read = read_judgement(to_payload(memory, j).value(), {10, 10});
+        BOOST_TEST((read.ok() || read.failure().code() == errc::protocol));
+        return read.ok();
+    };
+    const auto with = [&](auto change) {
+        listed l;
+        change(l);
+        return is_read(l);
+    };
+    const double nan = std::nan(""), infinity = HUGE_VAL;
+    BOOST_TEST(is_read({}));
+    for (const double used : {nan, infinity, -1.0, 11.0, 1e300})
+        BOOST_TEST(!with([&](listed& l) { l.used = used; }));
+    BOOST_TEST(!with([&](listed& l) { l.product = nan; }));
+    BOOST_TEST(!with([&](listed& l) { l.in_use = 5; }));
+    for (const double x : {nan, infinity, -1.0}) {
+        BOOST_TEST(!with([&](listed& l) { l.gradients[1] = x; }));
+        BOOST_TEST(!with([&](listed& l) { l.squares[3] = x; }));
+    }
+    BOOST_TEST(!with([&](listed& l) { l.means[0] = nan; }));
+    BOOST_TEST(!with([&](listed& l) { l.columns[0] = 9; })); // of another scheduler
+    BOOST_TEST(!with([&](listed& l) { l.columns[3] = 20; }));
+    BOOST_TEST(!with([&](listed& l) { l.columns[0] = -1; }));
+    BOOST_TEST(!with([&](listed& l) { l.columns[0] = 15; })); // twice
+    BOOST_TEST(!with([&](listed& l) { l.columns[3] = 15; })); // in both parts
+    BOOST_TEST(!with([&](listed& l) { l.columns[0] = 16; })); // falls
+}
+
+BOOST_AUTO_TEST_CASE(changes_are_numbers) {
+    memory_pool memory{1u << 20};
+    const std::vector<std::int32_t> columns{3};
+    const auto is_read = [&](double delta, double decrease, double gap) {
+        changes c;
+        const std::vector<double> deltas{delta}, before{0};
+        c.columns = columns;
+        c.deltas = deltas;
+        c.before = before;
+        c.decrease = decrease;
+        c.gap = gap;
+        return read_changes(to_payload(memory, c).value(), 10).ok();
+    };
+    BOOST_TEST(is_read(1, 1, HUGE_VAL));
+    BOOST_TEST(!is_read(std::nan(""), 1, 1));
+    BOOST_TEST(!is_read(1, HUGE_VAL, 1));
+    BOOST_TEST(!is_read(1, 1, std::nan("")));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

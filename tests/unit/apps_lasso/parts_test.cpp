@@ -1,4 +1,6 @@
 // The smaller parts of lasso: the check of correlations, working sets, and when probes are due.
+#include <cmath>
+
 #include <boost/test/unit_test.hpp>
 
 #include "apps/lasso/checked_update.hpp"
@@ -52,20 +54,18 @@ BOOST_AUTO_TEST_CASE(correlated_candidates_are_left_out_the_first_is_kept) {
         {1, 0.5, 0.05, 0.5, 1, 0.05, 0.05, 0.05, 1}, {3, 4, 5}, {0, 0, 0}, {0, 0, 0.2}};
     const penalty p{1, 0};
     candidate_set set = start;
-    const checked_outcome outcome = update_checked(set, p, {0.1, check_scope::set_and_flight});
+    const checked_outcome outcome = update_checked(set, p, 0.1);
     BOOST_TEST((outcome.is_kept == std::vector<bool>{true, false, false}));
     BOOST_TEST((set.values == std::vector<double>{2, 0, 0}));
     BOOST_TEST(outcome.decrease == 2);
     set = start;
-    BOOST_TEST((update_checked(set, p, {0.1, check_scope::set}).is_kept ==
-                std::vector<bool>{true, false, true}));
+    set.in_flight.assign(3, 0);
+    BOOST_TEST((update_checked(set, p, 0.1).is_kept == std::vector<bool>{true, false, true}));
     set = start;
-    BOOST_TEST((update_checked(set, p, {0.1, check_scope::nothing}).is_kept ==
-                std::vector<bool>{true, true, true}));
+    BOOST_TEST((update_checked(set, p, HUGE_VAL).is_kept == std::vector<bool>{true, true, true}));
     BOOST_TEST((set.values == std::vector<double>{2, 3, 4}));
     set = start;
-    BOOST_TEST((update_checked(set, p, {0.6, check_scope::set_and_flight}).is_kept ==
-                std::vector<bool>{true, true, true}));
+    BOOST_TEST((update_checked(set, p, 0.6).is_kept == std::vector<bool>{true, true, true}));
 }
 
 BOOST_AUTO_TEST_CASE(a_working_set_has_what_is_in_use_and_the_worst_of_the_others) {
@@ -138,6 +138,46 @@ BOOST_AUTO_TEST_CASE(a_probe_is_due_when_a_round_of_updates_gains_little) {
         rule.fold(number, {1, 5, HUGE_VAL});
     }
     BOOST_TEST(rule.is_due()); // many updates
+}
+
+BOOST_AUTO_TEST_CASE(a_probe_rule_takes_what_others_say) {
+    probe_rule rule{4};
+    rule.begin(1, 5, 0); // nothing to update, but another scheduler has
+    rule.fold(5, {3, 1, HUGE_VAL});
+    rule.fold(6, {3, 1, HUGE_VAL});
+    BOOST_TEST(rule.is_due());
+
+    const std::vector<double> saved = rule.save();
+    BOOST_TEST(probe_rule{4}.load(saved));
+    for (std::size_t i = 0; i < saved.size(); ++i)
+        BOOST_TEST_CONTEXT("number " << i) {
+            std::vector<double> broken = saved;
+            broken[i] = std::nan("");
+            BOOST_TEST(!probe_rule{4}.load(broken));
+            broken[i] = -1;
+            BOOST_TEST(probe_rule{4}.load(broken) == (i == 7)); // a decrease may be negative
+            broken[i] = HUGE_VAL;
+            BOOST_TEST(probe_rule{4}.load(broken) == (i == 0));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_saved_working_set_has_columns_of_others_and_numbers) {
+    const column_form form{100, false, false};
+    const working_set::contents right{{1, 3}, {7, -1}, {0, 1}};
+    working_set set{{0, 5}, 2};
+    BOOST_TEST(set.load(right, form).ok());
+    const auto loads = [&](auto change) {
+        working_set::contents c = right;
+        change(c);
+        return set.load(c, form).ok();
+    };
+    BOOST_TEST(!loads([](auto& c) { c.own = {3, 1}; }));
+    BOOST_TEST(!loads([](auto& c) { c.own = {3, 3}; }));
+    BOOST_TEST(!loads([](auto& c) { c.others[0] = 2; }));
+    BOOST_TEST(!loads([](auto& c) { c.others[0] = -7; }));
+    BOOST_TEST(!loads([](auto& c) { c.others[0] = std::int64_t{1} << 32; }));
+    BOOST_TEST(!loads([](auto& c) { c.facts[0] = HUGE_VAL; }));
+    BOOST_TEST(!loads([](auto& c) { c.facts[1] = -1; }));
 }
 
 BOOST_AUTO_TEST_CASE(the_last_gap_is_aimed_at_when_it_is_close) {
