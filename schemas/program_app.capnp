@@ -78,6 +78,8 @@ struct ProgramSchedule
         $A.doc("Variables drawn at random, those that changed most recently by large amounts more often: STRADS, Lee et al. "
             "2014.");
     cyclic @1 :CyclicSchedule $A.doc("All variables in turn, in their order.");
+    rotation @4 :RotationSchedule
+        $A.doc("Blocks of variables that pass from worker to worker, each with one at a time.");
   }
   workers @2 :UInt32 = 0 $A.min(0) $A.max(1024)
       $A.doc("Number of workers, each with a share of the data. 0: one per device.");
@@ -112,6 +114,13 @@ struct CyclicSchedule {
           "network; 0 waits for every phase.");
   set @1 :UInt32 = 0 $A.min(0) $A.max(65536)
       $A.doc("Variables per phase. 0: as many as make the work of a phase worth its messages.");
+}
+
+struct RotationSchedule {
+  blocksPerWorker @0 :UInt32 = 2 $A.min(1) $A.max(64)
+      $A.doc("Blocks per worker. With two or more the next one waits while one is computed with.");
+  window @1 :UInt32 = 1 $A.min(0) $A.max(64)
+      $A.doc("Number of turns that may be computed before the changes of earlier ones to what all share are known.");
 }
 
 # ---- bounds, result, checkpoints ----

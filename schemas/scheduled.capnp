@@ -11,8 +11,9 @@
 #   worker --Partial--> other schedulers                                     of a probe: to each scheduler its own part
 #   scheduler --Deltas--> other schedulers                                   what a phase changed, or the judgement of a probe
 #   scheduler 0 --PhasesDone, ProbeDone--> leader                            how far the run is
+#   worker --BlockTurn--> the next worker                                    if the variables rotate
 #   leader --MarkPhase--> scheduler 0    all --StateSaved--> leader          at the phase that scheduler 0 marks
-#   scheduler --ProgramEnded--> leader                                       with its variables
+#   scheduler --ProgramEnded--> leader                                       with its variables; of some programs workers, too
 #
 # A phase has a number, which counts from 0 over the run. A worker computes phase k when it has applied the deltas of exactly
 # the phases below k - window, in order; Phase k brings those of phase k - window - 1. A scheduler folds phases in the order of
@@ -23,6 +24,13 @@
 # A phase may be a probe, which changes nothing: each worker computes a part for every scheduler, each scheduler judges its
 # part and tells the others, and all conclude the same from all judgements, among other things whether the run is over. Then
 # they end with the variables as they were when they folded that probe; later phases, under way meanwhile, are dropped.
+#
+# Variables may rotate: they are in blocks, which pass from worker to worker as actors/scheduled/rotation.hpp says. There is one
+# scheduler then. A phase is a turn, with which a worker waits for its block, too; the last phase of each sweep is a probe. A
+# block is with one worker, or on its way to one. At a marked phase a worker waits until it has the blocks of its next turns,
+# which all come without anybody computing the marked phase, and saves them.
+#
+# If part of the result is with the workers, the run ends at a phase marked `stop`, before which everybody saves what it is.
 #
 # Failures: at a marked phase everybody saves what it is at that phase, without waiting for what is under way: a worker before
 # it computes it, a scheduler before it folds it, with its phases that are under way and the deltas that are in flight. If an
@@ -54,6 +62,7 @@ struct ProgramRun {
   workers @11 :UInt32;
   variables @12 :List(NumberRange);  # of each scheduler
   moduleSha256 @13 :Text;       # of the program's module; empty: it is part of troupe
+  blocks @14 :List(NumberRange);  # variables of each block; empty if variables do not rotate
 }
 
 struct SchedulerOptions {
@@ -117,6 +126,13 @@ struct Partial {
   mark @3 :Mark;                # of the phase, as the other schedulers do not see it
 }                               # attachments: what the program's worker part has computed
 
+struct BlockTurn {
+  # Worker to the next worker: a block that it has computed with, for the turn in which that one does.
+  incarnation @0 :UInt32;
+  block @1 :UInt32;
+  turn @2 :UInt64;
+}                               # attachments: the program's
+
 struct Deltas {
   # Scheduler to every other scheduler: what its phase has changed, or of a probe its judgement.
   incarnation @0 :UInt32;
@@ -151,6 +167,14 @@ struct SavedState {
   phases @2 :List(SavedPhase);  # of a scheduler: its own phases from `number` on that have been chosen
   deltas @3 :List(SavedPhase);  # of a scheduler: of the phases before `number` that a later phase still brings, or needs
   milestones @4 :UInt32;        # of a scheduler: probes that have been concluded
+  blocks @5 :List(SavedBlock);  # of a worker: those of its next turns
+  stopsAt @6 :UInt64;           # of a scheduler: the phase at which the run ends, as a probe has concluded; 0: none has
+}
+
+struct SavedBlock {
+  block @0 :UInt32;
+  turn @1 :UInt64;
+  tensors @2 :UInt16;
 }
 
 struct SavedPhase {
@@ -166,7 +190,8 @@ struct StateSaved {
 }                               # attachments: those of `state`
 
 struct ProgramEnded {
-  # Scheduler to leader: the run is over, by a probe, by the bound of phases, or at a phase marked `stop`.
+  # Scheduler to leader: the run is over, by a probe, by the bound of phases, or at a phase marked `stop`. Worker to leader, if
+  # part of the result is with the workers.
   incarnation @0 :UInt32;
   state @1 :SavedState;
 }                               # attachments: those of `state`

@@ -46,6 +46,23 @@ result<matrix_piece> read_matrix_piece(const payload& piece, std::uint64_t colum
     return m;
 }
 
+result<std::optional<matrix_piece>> read_held_out(const payload& piece, std::uint64_t columns) {
+    if (piece.size() <= 4)
+        return std::optional<matrix_piece>{};
+    auto starts = read<std::int64_t>(piece, 4, "the starts of the rows that are held out");
+    auto indices = read<std::int32_t>(piece, 5, "the indices that are held out");
+    auto values = read<float>(piece, 6, "the values that are held out");
+    auto targets = read<double>(piece, 3, "the targets of a piece");
+    if (const error* failure = first_failure(starts, indices, values, targets))
+        return *failure;
+    const matrix_piece m{*starts, *indices, *values, *targets};
+    if (!m.is_sparse())
+        return bad("what is held out is not sparse");
+    if (auto rows = check_rows(m, columns); !rows)
+        return rows.failure();
+    return std::optional{m};
+}
+
 result<void> share_dealer::begin(std::vector<bool> wanted) {
     wanted_ = std::move(wanted);
     worker_ = 0;

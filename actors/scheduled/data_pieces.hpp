@@ -7,6 +7,9 @@
 //     2  values   float32; of a dense matrix rows x columns, row by row
 //     3  targets  float64, rows; zeros if the data has none
 //
+// Documents are a sparse matrix of counts, a row for each and a column for each word of the vocabulary; ratings one of users
+// and items. Data may have entries that are held out: a piece has three more tensors then, like 0 to 2, of the same rows.
+//
 // Threads: values. Errors: errc::protocol for what is not such a piece; numbers are checked by the reader of the file, and
 // by whoever builds columns from it.
 #pragma once
@@ -33,6 +36,8 @@ struct matrix_piece {
 
 // Views into the tensors of `piece`, with sizes that agree; `columns`: of the matrix.
 result<matrix_piece> read_matrix_piece(const payload& piece, std::uint64_t columns);
+// The entries that are held out, without targets; none if the data has none.
+result<std::optional<matrix_piece>> read_held_out(const payload& piece, std::uint64_t columns);
 
 // Rows of the data, in order.
 struct rows_piece {

@@ -34,6 +34,10 @@
 //         result<void> apply(const phase_deltas& deltas) override;                      // r -= x_j delta
 //         ...
 //
+// Variables may be with the workers instead, in blocks that pass from one worker to the next (schedule: rotation,
+// rotation.hpp): then a phase is a turn, in which each worker changes the block that it has (`turn`), and push and pull are for
+// what all share: the totals of a topic model, for example. There is one scheduler, and the last phase of each sweep is a probe.
+//
 // Threads: a part is called by one thread at a time, its actor's or a device's; it starts no threads, and reads neither
 // clock nor files. Ownership: tensors in payloads are immutable once they have been handed over; they are in host memory.
 // Errors: a failure that a part returns ends the run with its sentence. What comes from other actors of the run may be of
@@ -56,6 +60,7 @@
 
 #include "actors/run/run_events.hpp"
 #include "actors/scheduled/payload.hpp"
+#include "actors/scheduled/rotation.hpp"
 #include "actors/scheduled/run_settings.hpp"
 #include "kernels/device/device.hpp"
 #include "schemas/base/error.hpp"
@@ -89,6 +94,13 @@ struct standing {
 struct saved_part {
     std::vector<std::string> names;
     std::vector<tensor> tensors; // one for each name
+};
+
+// A block of variables that rotates, and that a worker has.
+struct held_block {
+    std::uint32_t number = 0;
+    std::uint64_t turn = 0; // in which it is computed with (rotation.hpp)
+    payload content;        // nobody else holds these tensors: they may be written, or replaced
 };
 
 // What inspectors are shown of a phase whose part does not describe it.
@@ -144,6 +156,15 @@ class worker_part {
     virtual result<payload> probe(const phase& p, std::uint32_t scheduler,
                                   compute_context& context) = 0;
 
+    // ---- if the variables rotate ----
+    // A block that nobody has computed with, for the worker that has it first. Depends on nothing but site and number.
+    virtual result<payload> make_block(std::uint32_t /*block*/) { return does_not_rotate(); }
+    // In the place of push: computes with the block, and changes it.
+    virtual result<payload> turn(const phase& /*p*/, held_block& /*block*/,
+                                 compute_context& /*context*/) {
+        return does_not_rotate();
+    }
+
     // A phase that it has just computed, for inspectors, as above.
     virtual std::string describe(const phase& p) const { return plain_description(p); }
 
@@ -151,6 +172,11 @@ class worker_part {
     virtual result<saved_part> save() const = 0;
     // Called after data_is_complete.
     virtual result<void> load(const saved_part& saved) = 0;
+
+  private:
+    static error does_not_rotate() {
+        return {errc::usage, "the variables of this program do not rotate"};
+    }
 };
 
 // What a part is made from. Readers are valid during the call of the maker only.
@@ -164,6 +190,9 @@ struct program_site {
     data_shape data; // of the whole run
     std::uint32_t workers = 0;
     std::vector<number_range> variables; // of each scheduler; without gaps from 0 on
+    std::vector<number_range> blocks; // of each block, the same; empty if variables do not rotate
+
+    rotation ring() const noexcept { return {workers, schedule.blocks_per_worker}; }
 };
 
 struct scheduler_site : program_site {
@@ -182,6 +211,14 @@ struct result_site : program_site {
     std::vector<std::string> column_names; // empty: they have none
 };
 
+// What the parts of a run have saved last.
+struct ended_run {
+    std::vector<saved_part> schedulers; // in their order
+    // Only if the program keeps something with its workers.
+    std::vector<saved_part> workers; // in their order
+    std::vector<held_block> blocks;  // in the order of their numbers
+};
+
 // A row of the table of programs.
 struct program {
     std::string name; // the key under `program` in app files
@@ -192,11 +229,15 @@ struct program {
     std::function<result<void>(const program_site&)> check;
     std::function<result<std::unique_ptr<scheduler_part>>(const scheduler_site&)> make_scheduler;
     std::function<result<std::unique_ptr<worker_part>>(const worker_site&)> make_worker;
-    // Writes the result from what the schedulers have saved last, in their order. Returns the names of the files in
-    // the site's directory. Blocks on files.
-    std::function<result<std::vector<std::string>>(const result_site&, std::span<const saved_part>)>
+    // Writes the result. Returns the names of the files in the site's directory. Blocks on files.
+    std::function<result<std::vector<std::string>>(const result_site&, const ended_run&)>
         write_result;
-    bool needs_targets = true;      // each row of the data must have one
+    bool needs_targets = true; // each row of the data must have one
+    // What the schedules may be; the first is recommended where another one is given.
+    std::vector<schedule_kind> schedules = {schedule_kind::dynamic, schedule_kind::cyclic};
+    // Part of the result is with the workers: they save what they are when the run ends, too, which is at a phase after the
+    // probe that concludes it. Programs whose variables rotate are so.
+    bool result_is_with_workers = false;
     std::string module_sha256 = {}; // of its module's file; empty: it is part of troupe
 };
 

@@ -7,8 +7,9 @@
 namespace troupe::scheduled {
 
 enum class schedule_kind : std::uint8_t {
-    dynamic, // sets drawn by priority
-    cyclic,  // one set after the other, in order
+    dynamic,  // sets drawn by priority
+    cyclic,   // one set after the other, in order
+    rotation, // blocks pass from worker to worker
 };
 
 // What keeps variables that are updated together from disturbing each other.
@@ -25,6 +26,7 @@ struct schedule_settings {
     coupling couple = coupling::exact;
     double rho = 0.1;        // with check: the largest correlation within what is in flight
     double base_width = 0.1; // share of a priority that every variable has
+    std::uint32_t blocks_per_worker = 2; // of a rotation
 };
 
 // A run is over at the first of these; 0: no bound.

@@ -40,7 +40,9 @@ scheduled::program lasso_program() {
             check,
             make_scheduler,
             make_worker,
-            write_result};
+            [](const scheduled::result_site& site, const scheduled::ended_run& run) {
+                return write_result(site, run.schedulers);
+            }};
 }
 
 } // namespace troupe::lasso

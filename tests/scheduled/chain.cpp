@@ -179,12 +179,12 @@ class chain_worker final : public worker_part {
     std::vector<double> state_;
 };
 
-result<std::vector<std::string>> write(const result_site& site, std::span<const saved_part> parts) {
+result<std::vector<std::string>> write(const result_site& site, const ended_run& run) {
     const std::filesystem::path file = site.directory / "chain.bin";
     std::FILE* out = std::fopen(file.c_str(), "wb");
     if (out == nullptr)
         return error{errc::io, file.string() + ": cannot be written"};
-    for (const saved_part& part : parts)
+    for (const saved_part& part : run.schedulers)
         std::fwrite(part.tensors.at(0).data(), 1, part.tensors[0].bytes(), out);
     std::fclose(out);
     return std::vector<std::string>{file.string()};
