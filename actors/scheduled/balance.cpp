@@ -44,7 +44,8 @@ std::vector<number_range> filled(std::vector<number_range> ranges, std::uint64_t
 
 } // namespace
 
-run_shares share_out(const piece_source& data, std::size_t workers, std::size_t schedulers) {
+run_shares share_out(const piece_source& data, std::size_t workers, std::size_t schedulers,
+                     std::size_t blocks) {
     run_shares shares;
     shares.data = data.shape();
     std::vector<std::uint64_t> work(shares.data.rows);
@@ -61,6 +62,8 @@ run_shares share_out(const piece_source& data, std::size_t workers, std::size_t 
     for (std::uint64_t c = 0; c < work.size(); ++c)
         work[c] = data.column_work(c) + 1;
     shares.variables = filled(balanced_ranges(work, schedulers), work.size());
+    if (blocks > 0)
+        shares.blocks = filled(balanced_ranges(work, blocks), work.size());
     return shares;
 }
 

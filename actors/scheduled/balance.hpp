@@ -19,10 +19,12 @@ struct run_shares {
     std::vector<number_range> rows;      // of each worker
     std::vector<std::uint64_t> entries;  // in these rows
     std::vector<number_range> variables; // of each scheduler
+    std::vector<number_range> blocks;    // of each block; empty if variables do not rotate
 };
 
-// Rows and variables by the work that they make. There must be as many rows as workers, and as many columns as schedulers,
-// so that no share is empty.
-run_shares share_out(const piece_source& data, std::size_t workers, std::size_t schedulers);
+// Rows and variables by the work that they make. There must be as many rows as workers, and as many columns as schedulers
+// and as blocks, so that no share is empty.
+run_shares share_out(const piece_source& data, std::size_t workers, std::size_t schedulers,
+                     std::size_t blocks = 0);
 
 } // namespace troupe::scheduled

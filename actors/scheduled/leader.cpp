@@ -3,6 +3,7 @@
 #include "actors/scheduled/leader.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
@@ -21,7 +22,6 @@ leader::leader(actor_context& context, leader_options options)
     : actor{context}, options_{std::move(options)}, cast_{options_.run}, devices_{options_.devices},
       dealer_{std::make_shared<share_dealer>(options_.data, options_.what.shares.rows)},
       commits_{options_.what.shares.rows.size() + options_.what.shares.variables.size()},
-      answers_{{}, std::vector<std::optional<saved_part>>(options_.what.shares.variables.size())},
       work_{*this, [this](const std::string&, const error& why) { finish(why); }} {
     on<proto::Spawned>(&leader::spawned);
     on<proto::SpawnFailed>(&leader::spawn_failed);
@@ -59,7 +59,7 @@ std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame
 
 void leader::begin() {
     enter(course::running);
-    for (std::size_t s = 0; s < answers_.ends.size(); ++s) {
+    for (std::size_t s = 0; s < schedulers(); ++s) {
         frame_builder<proto::BeginPhases> message;
         message.body().setIncarnation(incarnation_.number);
         send(cast_.address_of(scheduler(s)), std::move(message));
@@ -185,7 +185,7 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
 void leader::write_checkpoint() {
     const auto commit = std::make_shared<saved_commit>(
         saved_commit{static_cast<std::uint32_t>(workers()),
-                     static_cast<std::uint32_t>(answers_.ends.size()), *commits_.latest()});
+                     static_cast<std::uint32_t>(schedulers()), *commits_.latest()});
     intent_.commit = commit_state::writing;
     const auto folder = std::make_shared<std::string>();
     work_.submit(*options_.io, {.label = "save",
@@ -212,17 +212,27 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
     if (!who)
         return;
-    if (is_worker(*who))
+    const bool also_workers = options_.what.what->result_is_with_workers;
+    if (is_worker(*who) && !also_workers)
         return reject("a worker does not end the run");
     if (course_ != course::running)
         return; // an actor is lost: the end will be computed again
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());
-    answers_.ends[*who - workers()] = std::move(state->part);
-    if (!std::ranges::all_of(answers_.ends, [](const auto& e) { return e.has_value(); }))
-        return;
-    write_result();
+    answers_.ends.insert_or_assign(*who, std::move(*state));
+    if (answers_.ends.size() == schedulers() + (also_workers ? workers() : 0))
+        write_result();
+}
+
+ended_run leader::take_ends() {
+    ended_run run;
+    for (auto& [member, state] : std::exchange(answers_.ends, {})) {
+        (is_worker(member) ? run.workers : run.schedulers).push_back(std::move(state.part));
+        std::ranges::move(state.blocks, std::back_inserter(run.blocks));
+    }
+    std::ranges::sort(run.blocks, {}, &held_block::number);
+    return run;
 }
 
 void leader::write_result() {
@@ -231,15 +241,14 @@ void leader::write_result() {
         return finish(report_.failure);
     struct output {
         result_site site;
-        std::vector<saved_part> parts;
+        ended_run run;
         std::vector<std::string> files;
     };
     const auto out = std::make_shared<output>();
     static_cast<program_site&>(out->site) = site_of(options_.what, options_.io->memory());
     out->site.directory = options_.what.app.getResult().getDirectory().cStr();
     out->site.column_names = options_.data->column_names();
-    for (auto& part : answers_.ends)
-        out->parts.push_back(std::move(*part));
+    out->run = take_ends();
     work_.submit(
         *options_.io,
         {.work = [out, write = options_.what.what->write_result](compute_context&) -> result<void> {
@@ -248,7 +257,7 @@ void leader::write_result() {
              if (failed)
                  return error{errc::io, out->site.directory.string() + ": " + failed.message() +
                                             "; choose another result.directory"};
-             auto files = write(out->site, out->parts);
+             auto files = write(out->site, out->run);
              if (!files)
                  return files.failure();
              out->files = std::move(*files);

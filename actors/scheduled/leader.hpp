@@ -98,6 +98,7 @@ class leader final : public actor {
     // ---- the end ----
     void ended(proto::ProgramEnded::Reader body, const frame& f);
     void write_result();
+    ended_run take_ends();
     void stop(proto::StopRun::Reader body, const frame& f);
     void finish(std::optional<error> failure);
     std::string stopped_text() const;
@@ -105,6 +106,7 @@ class leader final : public actor {
 
     // Of members: workers come first, then schedulers.
     std::size_t workers() const noexcept { return options_.what.shares.rows.size(); }
+    std::size_t schedulers() const noexcept { return options_.what.shares.variables.size(); }
     bool is_worker(std::size_t member) const noexcept { return member < workers(); }
     std::size_t scheduler(std::size_t s) const noexcept { return workers() + s; }
     // The member that sent a message of this incarnation. None: it is of an earlier one, and dropped, or rejected.
@@ -143,8 +145,8 @@ class leader final : public actor {
         commit_state commit = commit_state::none;
     };
     struct answers {
-        std::vector<bool> started;                   // by member: StartProgram
-        std::vector<std::optional<saved_part>> ends; // by scheduler: its variables at the end
+        std::vector<bool> started;               // by member: StartProgram
+        std::map<std::size_t, saved_state> ends; // by member: what it is at the end
     };
 
     leader_options options_;

@@ -26,7 +26,7 @@ void leader::on_start() {
         in_use.push_back(devices_.choose(in_use).value());
         cast_.add("worker-" + std::to_string(w), in_use.back());
     }
-    for (std::size_t s = 0; s < answers_.ends.size(); ++s)
+    for (std::size_t s = 0; s < schedulers(); ++s)
         cast_.add("scheduler-" + std::to_string(s), cast_.where(s % workers()));
     for (std::size_t member = 0; member < cast_.size(); ++member)
         ask_for(member);
@@ -167,7 +167,7 @@ void leader::start_incarnation() {
         (is_worker(m) ? incarnation_.workers : incarnation_.schedulers)
             .push_back(cast_.address_of(m));
     answers_.started.assign(cast_.size(), false);
-    std::ranges::fill(answers_.ends, std::nullopt);
+    answers_.ends.clear();
     const auto* states = commits_.latest();
     for (std::size_t m = 0; m < cast_.size(); ++m) {
         frame_builder<proto::StartProgram> message;

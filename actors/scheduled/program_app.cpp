@@ -14,6 +14,10 @@ result<void> check_data(const program_app& app) {
 
 result<void> check_schedule(const program_app& app) {
     const auto schedule = app.app().getSchedule();
+    if (schedule.isRotation() && schedule.getShards() > 1)
+        return app.error_at("schedule.shards",
+                            "a rotation has one: its variables are with the workers, in blocks; "
+                            "leave it out");
     if (!schedule.isDynamic())
         return {};
     // Its default is in what is rendered.

@@ -28,6 +28,11 @@ schedule_settings read_schedule(proto::ProgramSchedule::Reader from) {
         s.window = from.getCyclic().getWindow();
         s.set = from.getCyclic().getSet();
         break;
+    case proto::ProgramSchedule::ROTATION:
+        s.kind = schedule_kind::rotation;
+        s.window = from.getRotation().getWindow();
+        s.blocks_per_worker = from.getRotation().getBlocksPerWorker();
+        break;
     }
     return s;
 }
@@ -50,11 +55,15 @@ void write_run(proto::ProgramRun::Builder to, const program_run& run) {
     to.setEntries(run.shares.data.entries);
     to.setSparse(run.shares.data.is_sparse);
     to.setWorkers(static_cast<std::uint32_t>(run.shares.rows.size()));
-    auto variables = to.initVariables(static_cast<capnp::uint>(run.shares.variables.size()));
-    for (capnp::uint s = 0; s < variables.size(); ++s) {
-        variables[s].setFirst(run.shares.variables[s].first);
-        variables[s].setCount(run.shares.variables[s].count);
-    }
+    const auto write = [](auto list, const std::vector<number_range>& ranges) {
+        for (capnp::uint i = 0; i < list.size(); ++i) {
+            list[i].setFirst(ranges[i].first);
+            list[i].setCount(ranges[i].count);
+        }
+    };
+    const run_shares& shares = run.shares;
+    write(to.initVariables(static_cast<capnp::uint>(shares.variables.size())), shares.variables);
+    write(to.initBlocks(static_cast<capnp::uint>(shares.blocks.size())), shares.blocks);
 }
 
 program_site site_of(const program_run& run, memory_pool& memory) {
@@ -68,6 +77,7 @@ program_site site_of(const program_run& run, memory_pool& memory) {
     site.data = run.shares.data;
     site.workers = static_cast<std::uint32_t>(run.shares.rows.size());
     site.variables = run.shares.variables;
+    site.blocks = run.shares.blocks;
     return site;
 }
 
@@ -99,8 +109,10 @@ result<const program*> find_program(proto::ProgramRun::Reader from, const progra
 
 // Numbers that a user would have been refused by the loader of app files.
 result<void> check_numbers(proto::ProgramRun::Reader from, const program& what) {
-    if (static_cast<int>(from.getSchedule().which()) > proto::ProgramSchedule::CYCLIC)
+    if (static_cast<int>(from.getSchedule().which()) > proto::ProgramSchedule::ROTATION)
         return bad("its schedule is of another build");
+    if (std::ranges::count(what.schedules, read_schedule(from.getSchedule()).kind) == 0)
+        return bad("its schedule is not one of the program's");
     for (const capnp::DynamicStruct::Reader part :
          {capnp::DynamicStruct::Reader{from.getSchedule()},
           capnp::DynamicStruct::Reader{from.getStop()},
@@ -108,6 +120,19 @@ result<void> check_numbers(proto::ProgramRun::Reader from, const program& what) 
         if (auto fits = check_ranges(part); !fits)
             return fits;
     return {};
+}
+
+// Ranges that follow each other, from 0 to the last of `count`.
+result<void> read_ranges(capnp::List<proto::NumberRange>::Reader from, std::uint64_t count,
+                         std::vector<number_range>& ranges) {
+    std::uint64_t next = 0;
+    for (const auto range : from) {
+        if (range.getFirst() != next || range.getCount() == 0 || range.getCount() > count - next)
+            return bad("its variables are not divided without gaps");
+        next += range.getCount();
+        ranges.push_back({range.getFirst(), range.getCount()});
+    }
+    return next == count ? result<void>{} : bad("its variables are not all divided");
 }
 
 result<void> read_site(proto::ProgramRun::Reader from, program_site& site) {
@@ -123,15 +148,13 @@ result<void> read_site(proto::ProgramRun::Reader from, program_site& site) {
     if (site.workers == 0 || site.workers > workers_max || from.getVariables().size() == 0 ||
         from.getVariables().size() > schedulers_max)
         return bad("its numbers of workers and schedulers are not possible");
-    std::uint64_t next = 0;
-    for (const auto range : from.getVariables()) {
-        if (range.getFirst() != next || range.getCount() == 0 ||
-            range.getCount() > site.data.columns - next)
-            return bad("its variables are not divided without gaps");
-        next += range.getCount();
-        site.variables.push_back({range.getFirst(), range.getCount()});
-    }
-    return next == site.data.columns ? result<void>{} : bad("its variables are not all divided");
+    const bool rotates = site.schedule.kind == schedule_kind::rotation;
+    const std::uint64_t blocks = rotates ? site.ring().blocks() : 0;
+    if (from.getBlocks().size() != blocks || (rotates && from.getVariables().size() != 1))
+        return bad("its blocks are not those of its schedule");
+    if (auto read = read_ranges(from.getVariables(), site.data.columns, site.variables); !read)
+        return read;
+    return rotates ? read_ranges(from.getBlocks(), site.data.columns, site.blocks) : result<void>{};
 }
 
 result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options,
@@ -160,6 +183,9 @@ result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options
                   site.schedule.window};
     made.stop = site.stop;
     made.seed = site.seed;
+    made.result_is_with_workers = (*what)->result_is_with_workers;
+    if (!site.blocks.empty())
+        made.ring = site.ring();
     return prepared<scheduler_actor>(on, "scheduler-" + std::to_string(site.scheduler),
                                      std::move(made));
 }
@@ -188,9 +214,13 @@ result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader option
     made.part = std::move(*part);
     made.compute = on.compute;
     made.leader = on.asker;
+    made.worker = site.worker;
     made.workers = site.workers;
     made.schedulers = static_cast<std::uint32_t>(site.variables.size());
     made.window = site.schedule.window;
+    made.result_is_with_workers = (*what)->result_is_with_workers;
+    if (!site.blocks.empty())
+        made.ring = site.ring();
     return prepared<program_worker>(on, "worker-" + std::to_string(site.worker), std::move(made));
 }
 

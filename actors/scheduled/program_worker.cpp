@@ -2,27 +2,43 @@
 
 namespace troupe::scheduled {
 
-// On the device: what a phase asks of a worker.
-result<void> program_worker::compute(assignment& a, worker_part& part, std::uint32_t schedulers,
-                                     compute_context& context) {
+// What a phase asks of a worker.
+result<void> program_worker::compute(assignment& a, worker_part& part, compute_context& context) {
     if (a.due)
         if (auto applied = part.apply(*a.due); !applied)
             return applied;
-    if (a.mark == phase_mark::save) {
+    if (a.is_saved) {
         auto saved = part.save();
         if (!saved)
             return saved.failure();
         a.saved = std::move(*saved);
     }
-    for (std::uint32_t s = 0; s < (a.told.is_probe ? schedulers : 1); ++s) {
-        auto partial =
-            a.told.is_probe ? part.probe(a.told, s, context) : part.push(a.told, context);
-        if (!partial)
-            return partial.failure();
-        a.partials.push_back(std::move(*partial));
-    }
+    if (a.mark != phase_mark::stop) // nobody folds that one
+        if (auto computed = compute_partials(a, part, context); !computed)
+            return computed;
     a.description = "phase " + std::to_string(a.told.number) + ": " + part.describe(a.told);
     return {};
+}
+
+result<void> program_worker::compute_partials(assignment& a, worker_part& part,
+                                              compute_context& context) {
+    if (a.is_turn)
+        if (auto own = make_own(a.block.content, context.memory); !own)
+            return own;
+    for (std::uint32_t s = 0; s < a.partials.size(); ++s) {
+        auto partial = a.told.is_probe ? part.probe(a.told, s, context)
+                       : a.is_turn     ? part.turn(a.told, a.block, context)
+                                       : part.push(a.told, context);
+        if (!partial)
+            return partial.failure();
+        a.partials[s] = std::move(*partial);
+    }
+    return {};
+}
+
+bool program_worker::saves_at(phase_mark mark) const noexcept {
+    return mark == phase_mark::save ||
+           (mark == phase_mark::stop && options_.result_is_with_workers);
 }
 
 program_worker::program_worker(actor_context& context, program_worker_options options)
@@ -32,6 +48,9 @@ program_worker::program_worker(actor_context& context, program_worker_options op
     on<proto::Piece>(&program_worker::take_piece);
     on<proto::StartProgram>(&program_worker::start);
     on<proto::Phase>(&program_worker::take_phase);
+    on<proto::BlockTurn>(&program_worker::take_block);
+    if (options_.ring)
+        shelf_.emplace(*options_.ring, options_.worker);
     show_facts(facts_);
     facts_->set(
         {{"phase", ""}, {"applied", ""}, {"waits", "for its share of the data"}, {"last", ""}});
@@ -103,6 +122,9 @@ void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());
+    if (shelf_ && body.hasState())
+        if (auto fits = shelf_->restart(state->number, std::move(state->blocks)); !fits)
+            return reject(fits.failure().message());
     work_.forget(); // what it computes for the incarnation before
     arrived_.clear();
     run_ = std::move(to);
@@ -110,22 +132,53 @@ void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
     facts_->set("waits", "");
     next_ = state->number;
     applied_ = next_ > options_.window ? next_ - options_.window : 0;
-    const bool is_restored = body.hasState();
-    const auto kept = std::make_shared<saved_part>(std::move(state->part));
-    work_.submit(
-        *options_.compute,
-        {.label = "load",
-         .work = [part = options_.part, kept, is_restored](
-                     compute_context&) { return is_restored ? part->load(*kept) : result<void>{}; },
-         .then =
-             [this] {
-                 course_ = course::at_work;
-                 show(next_, applied_, "");
-                 frame_builder<proto::ProgramReady> ready;
-                 ready.body().setIncarnation(run_.number);
-                 send(options_.leader, std::move(ready));
-                 go_on();
-             }});
+    const auto from = std::make_shared<std::optional<saved_part>>();
+    if (body.hasState())
+        *from = std::move(state->part);
+    const auto made = std::make_shared<std::vector<held_block>>(); // in the beginning
+    work_.submit(*options_.compute,
+                 {.label = "load",
+                  .work = [part = options_.part, shelf = shelf_, from,
+                           made](compute_context&) -> result<void> {
+                      if (*from)
+                          return part->load(**from);
+                      if (!shelf)
+                          return {};
+                      auto blocks = first_blocks(*part, *shelf);
+                      if (!blocks)
+                          return blocks.failure();
+                      *made = std::move(*blocks);
+                      return {};
+                  },
+                  .then =
+                      [this, made] {
+                          if (!made->empty())
+                              if (auto fits = shelf_->restart(0, std::move(*made)); !fits)
+                                  return quit(fits.failure());
+                          started();
+                      }});
+}
+
+result<std::vector<held_block>> program_worker::first_blocks(worker_part& part,
+                                                             const block_shelf& shelf) {
+    std::vector<held_block> blocks;
+    for (std::uint64_t turn = 0; turn < shelf.ring().per_worker; ++turn) {
+        const std::uint32_t number = shelf.ring().block_of(shelf.worker(), turn);
+        auto content = part.make_block(number);
+        if (!content)
+            return content.failure();
+        blocks.push_back({number, turn, std::move(*content)});
+    }
+    return blocks;
+}
+
+void program_worker::started() {
+    course_ = course::at_work;
+    show(next_, applied_, "");
+    frame_builder<proto::ProgramReady> ready;
+    ready.body().setIncarnation(run_.number);
+    send(options_.leader, std::move(ready));
+    go_on();
 }
 
 // ---- phases ----
@@ -144,10 +197,15 @@ void program_worker::take_phase(proto::Phase::Reader body, const frame& f) {
     const auto tensors = f.tensors();
     if (body.getContent() > tensors.size() || body.getMark() > proto::Mark::STOP)
         return reject("phase " + std::to_string(number) + ": its content is not as it says");
+    if (options_.ring && options_.ring->is_probe(number) != body.getProbe())
+        return reject("phase " + std::to_string(number) + ": a sweep ends with a probe");
     auto made = std::make_shared<assignment>();
     const auto content = tensors.first(body.getContent());
     made->told = {number, body.getProbe(), {content.begin(), content.end()}};
     made->mark = static_cast<phase_mark>(body.getMark());
+    made->is_saved = saves_at(made->mark);
+    made->is_turn = shelf_ && !body.getProbe();
+    made->partials.resize(body.getProbe() ? options_.schedulers : 1);
     if (number > options_.window) {
         const auto due = tensors.subspan(content.size());
         made->due = phase_deltas{number - options_.window - 1, {due.begin(), due.end()}};
@@ -157,39 +215,91 @@ void program_worker::take_phase(proto::Phase::Reader body, const frame& f) {
         go_on();
 }
 
+void program_worker::take_block(proto::BlockTurn::Reader body, const frame& f) {
+    const message_age age = run_.age_of(body.getIncarnation());
+    if (age == message_age::past)
+        return;
+    if (age == message_age::future || !shelf_ || course_ != course::at_work ||
+        run_.worker(f.from()) != options_.ring->worker_before(options_.worker))
+        return reject("the sender is not the worker before this one");
+    const auto tensors = f.tensors();
+    auto taken = shelf_->put({body.getBlock(), body.getTurn(), {tensors.begin(), tensors.end()}});
+    taken ? go_on() : reject(taken.failure().message());
+}
+
+bool program_worker::has_blocks_for(const assignment& a) const {
+    if (!shelf_)
+        return true;
+    if (a.is_saved)
+        return shelf_->has_all_at(a.told.number);
+    return !a.is_turn || shelf_->has(shelf_->ring().turns_before(a.told.number));
+}
+
 void program_worker::go_on() {
     if (arrived_.contains(next_))
         facts_->set("waits", "");
     for (auto found = arrived_.find(next_); found != arrived_.end(); found = arrived_.find(next_)) {
-        const std::shared_ptr<assignment> a = std::move(found->second);
+        if (!has_blocks_for(*found->second))
+            return facts_->set("waits", "for a block");
+        std::shared_ptr<assignment> a = std::move(found->second);
         arrived_.erase(found);
         ++next_;
         if (a->due && a->due->number < applied_)
             a->due.reset(); // in the state that it was started from
         else if (a->due)
             applied_ = a->due->number + 1;
-        work_.submit(
-            *options_.compute,
-            {.label = a->told.is_probe ? "probe" : "push",
-             .number = work_id{a->told.number},
-             .version = state_version{applied_},
-             .work =
-                 [a, part = options_.part, schedulers = options_.schedulers](
-                     compute_context& context) { return compute(*a, *part, schedulers, context); },
-             .then = [this, a] { computed(*a); }});
+        if (shelf_ && a->is_saved)
+            a->blocks = shelf_->all();
+        if (a->is_turn)
+            a->block = shelf_->take(shelf_->ring().turns_before(a->told.number));
+        submit(std::move(a));
     }
 }
 
-void program_worker::computed(const assignment& a) {
+void program_worker::submit(std::shared_ptr<assignment> a) {
+    work_.submit(*options_.compute,
+                 {.label = a->told.is_probe ? "probe" : "push",
+                  .number = work_id{a->told.number},
+                  .version = state_version{applied_},
+                  .work = [part = options_.part,
+                           a](compute_context& context) { return compute(*a, *part, context); },
+                  .then = [this, a] { computed(*a); }});
+}
+
+void program_worker::computed(assignment& a) {
     const std::uint64_t number = a.told.number;
     show(number + 1, number > options_.window ? number - options_.window : 0, a.description);
     if (a.mark == phase_mark::save)
-        send_state(a);
+        send_state(a, frame_builder<proto::StateSaved>{});
+    else if (a.is_saved)
+        send_state(a, frame_builder<proto::ProgramEnded>{});
     if (!a.told.is_probe)
-        return send_partial(static_cast<std::uint32_t>(a.told.number % options_.schedulers), a,
-                            a.partials.front());
-    for (std::uint32_t s = 0; s < options_.schedulers; ++s)
-        send_partial(s, a, a.partials[s]);
+        send_partial(static_cast<std::uint32_t>(number % options_.schedulers), a,
+                     a.partials.front());
+    else
+        for (std::uint32_t s = 0; s < options_.schedulers; ++s)
+            send_partial(s, a, a.partials[s]);
+    if (a.is_turn && a.mark != phase_mark::stop)
+        hand_on(std::move(a.block));
+}
+
+// To the next worker, which is this one if it is alone.
+void program_worker::hand_on(held_block block) {
+    block.turn = shelf_->ring().next_turn(block.turn);
+    const std::uint32_t next = shelf_->ring().next_worker(options_.worker);
+    if (next == options_.worker) {
+        if (auto kept = shelf_->put(std::move(block)); !kept)
+            return quit(kept.failure());
+        return go_on();
+    }
+    frame_builder<proto::BlockTurn> message;
+    message.body().setIncarnation(run_.number);
+    message.body().setBlock(block.number);
+    message.body().setTurn(block.turn);
+    message.envelope().setWork(block.turn);
+    for (tensor& t : block.content)
+        message.attach(std::move(t));
+    send(run_.workers[next], std::move(message));
 }
 
 void program_worker::send_partial(std::uint32_t scheduler, const assignment& a,
@@ -206,14 +316,15 @@ void program_worker::send_partial(std::uint32_t scheduler, const assignment& a,
     send(run_.schedulers[scheduler], std::move(message));
 }
 
-void program_worker::send_state(const assignment& a) {
-    frame_builder<proto::StateSaved> message;
+template <class Message>
+void program_worker::send_state(const assignment& a, frame_builder<Message> message) {
     message.body().setIncarnation(run_.number);
     message.envelope().setWork(a.told.number);
     std::vector<tensor> tensors;
     saved_state state;
     state.number = a.told.number;
     state.part = a.saved;
+    state.blocks = a.blocks;
     write_state(message.body().initState(), state, tensors);
     for (tensor& t : tensors)
         message.attach(std::move(t));

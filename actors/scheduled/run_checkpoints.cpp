@@ -39,7 +39,8 @@ named_tensor named(std::string name, const tensor& t) {
     return {std::move(name), t.type(), t.shape(), {t.data(), t.bytes()}};
 }
 
-// "phase.1280.0": tensor 0 of a list of phase 1280; the kind is "phase", "probe" or "deltas".
+// "phase.1280.0": tensor 0 of a list of phase 1280; the kind is "phase", "probe" or "deltas". "block.7.0":
+// tensor 0 of block 7.
 std::string list_name(const char* kind, std::uint64_t number, std::size_t at) {
     return std::string{kind} + "." + std::to_string(number) + "." + std::to_string(at);
 }
@@ -52,6 +53,11 @@ json lists_of(const saved_state& state) {
                          {"tensors", p.content.size()}});
     for (const phase_deltas& d : state.deltas)
         lists.push_back({{"kind", "deltas"}, {"number", d.number}, {"tensors", d.changes.size()}});
+    for (const held_block& b : state.blocks)
+        lists.push_back({{"kind", "block"},
+                         {"number", b.number},
+                         {"turn", b.turn},
+                         {"tensors", b.content.size()}});
     return lists;
 }
 
@@ -66,6 +72,9 @@ std::vector<named_tensor> tensors_of(const saved_state& state) {
     for (const phase_deltas& d : state.deltas)
         for (std::size_t i = 0; i < d.changes.size(); ++i)
             all.push_back(named(list_name("deltas", d.number, i), d.changes[i]));
+    for (const held_block& b : state.blocks)
+        for (std::size_t i = 0; i < b.content.size(); ++i)
+            all.push_back(named(list_name("block", b.number, i), b.content[i]));
     return all;
 }
 
@@ -139,6 +148,7 @@ result<fs::path> run_checkpoints::save(const saved_commit& commit) {
                            {"sha256", written->sha256},
                            {"names", state.part.names},
                            {"lists", lists_of(state)},
+                           {"stops_at", state.stops_at},
                            {"milestones", state.milestones}});
     }
     const json manifest = {{"format", format_name},
@@ -173,8 +183,10 @@ struct listed_member {
         std::string kind;
         std::uint64_t number = 0;
         std::size_t tensors = 0;
+        std::uint64_t turn = 0; // of a block
     };
     std::vector<list> lists;
+    std::uint64_t stops_at = 0;
     std::uint32_t milestones = 0;
 };
 
@@ -185,15 +197,18 @@ std::optional<listed_member> read_member(const json& map) {
         m.hash = map.at("sha256").get<std::string>();
         m.names = map.at("names").get<std::vector<std::string>>();
         m.milestones = map.at("milestones").get<std::uint32_t>();
+        m.stops_at = map.value("stops_at", std::uint64_t{0});
         for (const json& l : map.at("lists"))
             m.lists.push_back({l.at("kind").get<std::string>(), l.at("number").get<std::uint64_t>(),
-                               l.at("tensors").get<std::size_t>()});
+                               l.at("tensors").get<std::size_t>(),
+                               l.value("turn", std::uint64_t{0})});
     } catch (const json::exception&) {
         return std::nullopt;
     }
     for (const auto& l : m.lists)
         if (l.tensors > limits::frame_tensors_max ||
-            (l.kind != "phase" && l.kind != "probe" && l.kind != "deltas"))
+            (l.kind != "phase" && l.kind != "probe" && l.kind != "deltas" && l.kind != "block") ||
+            (l.kind == "block" && l.number > std::uint64_t{~0u}))
             return std::nullopt;
     return m;
 }
@@ -252,6 +267,7 @@ result<saved_state> load_member(const fs::path& checkpoint, const json& map,
     saved_state state;
     state.number = phase_of(checkpoint.filename().string()).value();
     state.milestones = listed->milestones;
+    state.stops_at = listed->stops_at;
     state.part.names = listed->names;
     for (const std::string& name : listed->names)
         state.part.tensors.push_back(take("part." + name));
@@ -261,6 +277,9 @@ result<saved_state> load_member(const fs::path& checkpoint, const json& map,
             content.push_back(take(list_name(l.kind.c_str(), l.number, i)));
         if (l.kind == "deltas")
             state.deltas.push_back({l.number, std::move(content)});
+        else if (l.kind == "block")
+            state.blocks.push_back(
+                {static_cast<std::uint32_t>(l.number), l.turn, std::move(content)});
         else
             state.phases.push_back({l.number, l.kind == "probe", std::move(content)});
     }

@@ -1,7 +1,7 @@
 // Commits of runs of programs on disk, from which --resume goes on.
 //
 //     DIRECTORY/phase-000000001280/manifest.json            program, shape of the run, files with their SHA-256
-//     DIRECTORY/phase-000000001280/worker-0.safetensors     state by names: "part.residual"
+//     DIRECTORY/phase-000000001280/worker-0.safetensors     state by names: "part.residual", "block.7.0"
 //     DIRECTORY/phase-000000001280/scheduler-0.safetensors  "part.b", "phase.1280.0", "deltas.1278.0"
 //
 // A checkpoint appears whole or not at all (actors/checkpoint/checkpoint_folder.hpp).

@@ -39,6 +39,7 @@ void write_state(proto::SavedState::Builder to, const saved_state& state,
                  std::vector<tensor>& tensors) {
     to.setNumber(state.number);
     to.setMilestones(state.milestones);
+    to.setStopsAt(state.stops_at);
     auto names = to.initNames(static_cast<capnp::uint>(state.part.names.size()));
     for (capnp::uint i = 0; i < names.size(); ++i)
         names.set(i, state.part.names[i]);
@@ -50,12 +51,21 @@ void write_state(proto::SavedState::Builder to, const saved_state& state,
     auto deltas = to.initDeltas(static_cast<capnp::uint>(state.deltas.size()));
     for (capnp::uint i = 0; i < deltas.size(); ++i)
         write_phase(deltas[i], state.deltas[i].number, false, state.deltas[i].changes, tensors);
+    auto blocks = to.initBlocks(static_cast<capnp::uint>(state.blocks.size()));
+    for (capnp::uint i = 0; i < blocks.size(); ++i) {
+        const held_block& block = state.blocks[i];
+        blocks[i].setBlock(block.number);
+        blocks[i].setTurn(block.turn);
+        blocks[i].setTensors(static_cast<std::uint16_t>(block.content.size()));
+        tensors.insert(tensors.end(), block.content.begin(), block.content.end());
+    }
 }
 
 result<saved_state> read_state(proto::SavedState::Reader from, std::span<const tensor> tensors) {
     saved_state state;
     state.number = from.getNumber();
     state.milestones = from.getMilestones();
+    state.stops_at = from.getStopsAt();
     tensor_taker taker{tensors};
     if (!taker.has(from.getNames().size()))
         return too_few;
@@ -71,6 +81,11 @@ result<saved_state> read_state(proto::SavedState::Reader from, std::span<const t
         if (!taker.has(d.getTensors()))
             return too_few;
         state.deltas.push_back({d.getNumber(), taker.take(d.getTensors())});
+    }
+    for (const auto b : from.getBlocks()) {
+        if (!taker.has(b.getTensors()))
+            return too_few;
+        state.blocks.push_back({b.getBlock(), b.getTurn(), taker.take(b.getTensors())});
     }
     if (!taker.is_empty())
         return too_few;

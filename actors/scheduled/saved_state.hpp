@@ -19,6 +19,9 @@ struct saved_state {
     std::vector<phase> phases; // of a scheduler: its own from `number` on that have been chosen
     std::deque<phase_deltas> deltas; // of a scheduler: those before `number` that are still needed
     std::uint32_t milestones = 0;    // probes that have been concluded
+    std::vector<held_block> blocks;  // of a worker: those of its next turns
+    std::uint64_t stops_at =
+        0; // the phase at which the run ends, as a probe concluded; 0: none did
 };
 
 // Writes the state's lists, and its tensors into `tensors`, which become attachments of the same message.

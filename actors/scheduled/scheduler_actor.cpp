@@ -62,6 +62,7 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     ledger_ = std::move(ledger);
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
+    stops_at_ = state->stops_at;
     progress_.start(state->number);
     show_progress();
     const auto kept = std::make_shared<saved_part>(std::move(state->part));
@@ -85,8 +86,9 @@ void scheduler_actor::begin(proto::BeginPhases::Reader body, const frame& f) {
         return reject("this incarnation does not wait to begin");
     course_ = course::idle;
     for (phase& chosen : std::exchange(restored_, {})) {
-        send_phase(chosen, phase_mark::none);
-        ledger_.scheduled(std::move(chosen));
+        const phase_mark mark = chosen.number == last_phase() ? phase_mark::stop : phase_mark::none;
+        send_phase(chosen, mark);
+        ledger_.scheduled(std::move(chosen), mark);
     }
     go_on();
 }
@@ -222,12 +224,18 @@ void scheduler_actor::compute(step::kind kind, std::uint64_t number, bool is_sma
 }
 
 result<scheduler_actor::choice> scheduler_actor::choose(scheduler_part& part, std::uint64_t number,
-                                                        std::uint64_t seed) {
+                                                        std::uint64_t seed,
+                                                        const std::optional<rotation>& ring) {
     random_stream random{seed, number};
     auto chosen = part.schedule(number, random);
     if (!chosen)
         return chosen.failure();
     chosen->number = number;
+    if (ring && ring->is_probe(number) != chosen->is_probe)
+        return error{errc::usage,
+                     "phase " + std::to_string(number) +
+                         ": the last phase of a sweep of a rotation is a probe, and no "
+                         "other; correct the program"};
     std::string description = "phase " + std::to_string(number) + ": " + part.describe(*chosen);
     return choice{std::move(*chosen), std::move(description)};
 }
@@ -235,14 +243,16 @@ result<scheduler_actor::choice> scheduler_actor::choose(scheduler_part& part, st
 void scheduler_actor::schedule(std::uint64_t number) {
     compute<choice>(
         step::schedule, number, false,
-        [part = options_.part, number, seed = options_.seed] {
-            return choose(*part, number, seed);
+        [part = options_.part, number, seed = options_.seed, ring = options_.ring] {
+            return choose(*part, number, seed, ring);
         },
         [this](choice& made) { send_chosen(std::move(made)); });
 }
 
 void scheduler_actor::send_chosen(choice made) {
-    const phase_mark mark = std::exchange(to_mark_, phase_mark::none);
+    phase_mark mark = std::exchange(to_mark_, phase_mark::none);
+    if (made.chosen.number == last_phase())
+        mark = phase_mark::stop;
     send_phase(made.chosen, mark);
     facts_->set("chosen", made.description);
     ledger_.scheduled(std::move(made.chosen), mark);
@@ -269,14 +279,15 @@ void scheduler_actor::pull(std::uint64_t number) {
         step::pull, number, is_small(partials),
         [part = options_.part, own = ledger_.own(number), deltas = ledger_.in_flight(number),
          all = std::vector<payload>{partials.begin(), partials.end()}, next,
-         is_own = ledger_.owns(next), seed = options_.seed]() -> result<pulled> {
+         is_own = ledger_.owns(next), seed = options_.seed,
+         ring = options_.ring]() -> result<pulled> {
             auto changes = part->pull(own, deltas, all);
             if (!changes)
                 return changes.failure();
             pulled made{std::move(*changes), {}};
             if (!is_own)
                 return made;
-            auto chosen = choose(*part, next, seed);
+            auto chosen = choose(*part, next, seed, ring);
             if (!chosen)
                 return chosen.failure();
             made.chosen = std::move(*chosen);
@@ -337,10 +348,30 @@ void scheduler_actor::conclude(std::uint64_t number) {
                 send(options_.leader, std::move(news));
             }
             const bool is_last = options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps;
-            if (now.is_done || is_last)
-                return end();
-            folded({});
+            concluded(number, now.is_done || is_last);
         });
+}
+
+// Workers have begun later phases meanwhile. What is with them is saved at the first one that has not been chosen.
+void scheduler_actor::concluded(std::uint64_t probe, bool is_over) {
+    if (is_over && !options_.result_is_with_workers)
+        return end();
+    if (is_over && stops_at_ == 0)
+        stops_at_ = probe + options_.shape.window + 1;
+    folded({});
+}
+
+std::uint64_t scheduler_actor::last_phase() const {
+    if (!options_.result_is_with_workers)
+        return 0;
+    std::uint64_t last = options_.stop.phases;
+    const auto also = [&](std::uint64_t phase) {
+        if (phase > 0)
+            last = last == 0 ? phase : std::min(last, phase);
+    };
+    also(options_.ring ? options_.stop.sweeps * options_.ring->phases_per_sweep() : 0);
+    also(stops_at_);
+    return last;
 }
 
 void scheduler_actor::folded(payload changes) {
@@ -353,7 +384,8 @@ void scheduler_actor::folded(payload changes) {
         news.body().setNumber(done);
         send(options_.leader, std::move(news));
     }
-    if (options_.stop.phases > 0 && done >= options_.stop.phases)
+    if (options_.stop.phases > 0 && done >= options_.stop.phases &&
+        !options_.result_is_with_workers)
         end();
 }
 
@@ -382,7 +414,9 @@ void scheduler_actor::send_state(saved_part part, frame_builder<Message> message
                       .part = std::move(part),
                       .phases = ledger_.own_phases(),
                       .deltas = ledger_.recent_deltas(),
-                      .milestones = milestones_};
+                      .milestones = milestones_,
+                      .blocks = {},
+                      .stops_at = stops_at_};
     std::vector<tensor> tensors;
     write_state(message.body().initState(), state, tensors);
     for (tensor& t : tensors)

@@ -25,6 +25,8 @@ struct scheduler_actor_options {
     ledger_shape shape;
     stop_settings stop;
     std::uint64_t seed = 0;
+    std::optional<rotation> ring = {};   // if the variables rotate
+    bool result_is_with_workers = false; // program::result_is_with_workers
 };
 
 class scheduler_actor final : public actor {
@@ -63,6 +65,8 @@ class scheduler_actor final : public actor {
     void judge(std::uint64_t number);
     void conclude(std::uint64_t number);
     void folded(payload changes);
+    std::uint64_t last_phase() const; // at which the run stops, as far as that is known; 0: not
+    void concluded(std::uint64_t probe, bool is_over);
     void end();
     void show_progress() const; // to inspectors
 
@@ -71,7 +75,8 @@ class scheduler_actor final : public actor {
     void compute(step::kind kind, std::uint64_t number, bool is_small,
                  std::function<result<T>()> work, std::function<void(T&)> then);
     // Of the part: on a device, or in a handler.
-    static result<choice> choose(scheduler_part& part, std::uint64_t number, std::uint64_t seed);
+    static result<choice> choose(scheduler_part& part, std::uint64_t number, std::uint64_t seed,
+                                 const std::optional<rotation>& ring);
     void send_chosen(choice made);
     void send_phase(const phase& chosen, phase_mark mark);
     void send_deltas(const phase_header& of, const payload& deltas);
@@ -89,7 +94,9 @@ class scheduler_actor final : public actor {
     std::vector<phase>
         restored_; // phases that were under way in the state to start from; sent when the phases begin
     phase_mark to_mark_ = phase_mark::none; // the next phase that is chosen
-    std::uint32_t milestones_ = 0;          // probes that have been concluded
+    std::uint64_t stops_at_ =
+        0; // the phase at which the run ends, as a probe concluded; 0: none did
+    std::uint32_t milestones_ = 0; // probes that have been concluded
     const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
     worker_progress progress_; // of a run; scheduler 0 keeps it, as every run has one
     work_queue work_;

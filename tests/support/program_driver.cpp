@@ -71,6 +71,8 @@ scheduled::program_site program_driver::site() const {
     site.data = {rows_.rows(), rows_.columns, rows_.values.size(), rows_.is_sparse()};
     site.workers = run_.workers;
     site.variables = ranges_of(rows_.columns, run_.schedulers);
+    if (rotates())
+        site.blocks = ranges_of(rows_.columns, site.ring().blocks());
     return site;
 }
 
@@ -99,6 +101,20 @@ result<void> program_driver::make_parts() {
         if (auto dealt = deal(**made, shares[i]); !dealt)
             return dealt;
         workers_.push_back(std::move(*made));
+    }
+    return {};
+}
+
+// By the workers that have them first.
+result<void> program_driver::make_blocks() {
+    if (!rotates())
+        return {};
+    const scheduled::rotation ring = site().ring();
+    for (std::uint32_t b = 0; b < ring.blocks(); ++b) {
+        auto content = workers_[b / ring.per_worker]->make_block(b);
+        if (!content)
+            return content.failure();
+        result_.blocks.push_back({b, 0, std::move(*content)});
     }
     return {};
 }
@@ -186,14 +202,28 @@ result<void> program_driver::apply_earlier(std::uint64_t number) {
 // What all workers compute, for a probe for this scheduler.
 result<std::vector<payload>> program_driver::compute(const phase& p, std::uint32_t scheduler) {
     std::vector<payload> partials;
-    compute_context context{*operations_, memory_};
-    for (const auto& worker : workers_) {
-        auto partial = p.is_probe ? worker->probe(p, scheduler, context) : worker->push(p, context);
+    for (std::uint32_t w = 0; w < run_.workers; ++w) {
+        auto partial = compute_one(p, w, scheduler);
         if (!partial)
             return partial.failure();
         partials.push_back(std::move(*partial));
     }
     return partials;
+}
+
+result<payload> program_driver::compute_one(const phase& p, std::uint32_t worker,
+                                            std::uint32_t scheduler) {
+    compute_context context{*operations_, memory_};
+    scheduled::worker_part& part = *workers_[worker];
+    if (p.is_probe)
+        return part.probe(p, scheduler, context);
+    if (!rotates())
+        return part.push(p, context);
+    const scheduled::rotation ring = site().ring();
+    const std::uint64_t turn = ring.turns_before(p.number);
+    scheduled::held_block& block = result_.blocks[ring.block_of(worker, turn)];
+    block.turn = turn;
+    return part.turn(p, block, context);
 }
 
 result<void> program_driver::fold(const phase& p) {
@@ -241,17 +271,20 @@ result<void> program_driver::fold_probe(const phase& p) {
         TROUPE_CHECK(standing->is_done == result_.standings.back().is_done,
                      "schedulers conclude different things from the same judgements");
     }
-    result_.is_done = result_.standings.back().is_done;
+    result_.is_done |= result_.standings.back().is_done;
     return {};
 }
 
 result<driven_result> program_driver::run() {
     if (auto made = make_parts(); !made)
         return made.failure();
+    if (auto made = make_blocks(); !made)
+        return made.failure();
     for (std::uint64_t k = 0; k <= run_.schedule.window; ++k)
         if (auto chosen = choose(k); !chosen)
             return chosen.failure();
-    for (std::uint64_t m = 0; m < run_.phases_max && !result_.is_done; ++m) {
+    std::uint64_t end = run_.phases_max;
+    for (std::uint64_t m = 0; m < end; ++m) {
         if (m == run_.restart)
             if (auto restarted = start_anew(); !restarted)
                 return restarted.failure();
@@ -262,18 +295,38 @@ result<driven_result> program_driver::run() {
         if (auto folded = p.is_probe ? fold_probe(p) : fold(p); !folded)
             return folded.failure();
         ++result_.phases;
-        if (result_.is_done)
+        if (p.is_probe && result_.standings.back().is_done)
+            end = std::min(end, run_.program.result_is_with_workers ? m + run_.schedule.window + 1
+                                                                    : m + 1);
+        if (m + 1 == end)
             break;
         if (auto chosen = choose(m + run_.schedule.window + 1); !chosen)
             return chosen.failure();
     }
+    if (auto saved = save_all(); !saved)
+        return saved.failure();
+    return std::move(result_);
+}
+
+// As at the phase that is next.
+result<void> program_driver::save_all() {
     for (const auto& part : schedulers_) {
         auto saved = part->save();
         if (!saved)
             return saved.failure();
         result_.saved.push_back(std::move(*saved));
     }
-    return std::move(result_);
+    if (!run_.program.result_is_with_workers)
+        return {};
+    if (auto applied = apply_earlier(result_.phases); !applied)
+        return applied;
+    for (const auto& part : workers_) {
+        auto saved = part->save();
+        if (!saved)
+            return saved.failure();
+        result_.saved_workers.push_back(std::move(*saved));
+    }
+    return {};
 }
 
 } // namespace troupe::test

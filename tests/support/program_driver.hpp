@@ -3,7 +3,9 @@
 // It makes the calls of actors/scheduled/program.hpp in the order in which each part sees them, and nothing else: schedulers
 // choose their phases 0 to window first; then, for phase m = 0, 1, ...: workers apply the deltas of phase m - window - 1 and
 // compute m; its scheduler pulls it and the others absorb it, or all judge and conclude it; the scheduler of phase
-// m + window + 1 chooses that one. A run ends when a probe concludes that it is done, or at a bound of phases.
+// m + window + 1 chooses that one. If the variables rotate, the workers compute with the blocks of a turn instead. A run ends
+// when a probe concludes that it is done, or at a bound of phases; if part of the result is with the workers, the former is at
+// the phase window + 1 after that probe.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +60,8 @@ struct driven_result {
     std::vector<std::size_t>
         sizes; // elements of the first tensor of each phase's content; 0 of probes
     std::vector<scheduled::saved_part> saved; // of the schedulers, at the end
+    std::vector<scheduled::saved_part> saved_workers;
+    std::vector<scheduled::held_block> blocks; // by number; none if the variables do not rotate
 };
 
 class program_driver {
@@ -74,6 +78,8 @@ class program_driver {
 
   private:
     result<void> make_parts();
+    result<void> make_blocks();
+    bool rotates() const { return run_.schedule.kind == scheduled::schedule_kind::rotation; }
     result<void> deal(scheduled::worker_part& worker, const scheduled::number_range& share);
     result<std::vector<scheduled::payload>> compute(const scheduled::phase& p,
                                                     std::uint32_t scheduler);
@@ -81,7 +87,10 @@ class program_driver {
     result<void> apply_earlier(std::uint64_t number);
     result<void> fold(const scheduled::phase& p);
     result<void> fold_probe(const scheduled::phase& p);
+    result<scheduled::payload> compute_one(const scheduled::phase& p, std::uint32_t worker,
+                                           std::uint32_t scheduler);
     result<void> start_anew();
+    result<void> save_all();
 
     const driven_run run_;
     const matrix_rows& rows_;

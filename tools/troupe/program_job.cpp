@@ -52,6 +52,10 @@ class program_of_data final : public job {
             return app_.error_at("schedule.shards", std::to_string(schedulers()) + " shards for " +
                                                         std::to_string(shape.columns) +
                                                         " variables");
+        if (blocks(devices) > shape.columns)
+            return app_.error_at("schedule.rotation", counted(blocks(devices), "block") + " for " +
+                                                          counted(shape.columns, "variable") +
+                                                          "; give fewer workers or blocks");
         if (saved_.from &&
             (saved_.from->workers != workers(devices) || saved_.from->schedulers != schedulers()))
             return error{errc::usage, "--resume: " + saved_.folder + " is of a run with " +
@@ -89,6 +93,12 @@ class program_of_data final : public job {
             json["schedulers"].push_back(
                 {{"device", where}, {"variables", run.shares.variables[s].count}});
         }
+        for (std::size_t b = 0; b < run.shares.blocks.size(); ++b) {
+            const std::size_t w = b * run.shares.rows.size() / run.shares.blocks.size();
+            text += "block " + std::to_string(b) + " first with worker-" + std::to_string(w) +
+                    ": " + std::to_string(run.shares.blocks[b].count) + " variables\n";
+            json["blocks"].push_back({{"worker", w}, {"variables", run.shares.blocks[b].count}});
+        }
         return planned_job{text, json.dump(), {}};
     }
 
@@ -119,8 +129,15 @@ class program_of_data final : public job {
         return wanted > 0 ? wanted : devices.size();
     }
     std::size_t schedulers() const { return app_.app().getSchedule().getShards(); }
+    std::size_t blocks(const std::vector<plan_device>& devices) const {
+        const auto schedule = app_.app().getSchedule();
+        return schedule.isRotation()
+                   ? workers(devices) * schedule.getRotation().getBlocksPerWorker()
+                   : 0;
+    }
     program_run share_out_to(const std::vector<plan_device>& devices) const {
-        return {app_.app(), &what_, share_out(*data_, workers(devices), schedulers())};
+        return {app_.app(), &what_,
+                share_out(*data_, workers(devices), schedulers(), blocks(devices))};
     }
 
     program_app app_;
@@ -189,12 +206,26 @@ result<void> check_result_folder(const program_app& app) {
     return {};
 }
 
+// Programs have variables that are chosen by priority or in turn, or that rotate.
+result<void> check_schedule(const program_app& app, const program& what) {
+    static constexpr const char* keys[] = {"dynamic", "cyclic", "rotation"};
+    const auto kind = read_schedule(app.app().getSchedule()).kind;
+    if (std::ranges::count(what.schedules, kind) > 0)
+        return {};
+    const std::string wanted = keys[static_cast<std::size_t>(what.schedules.front())];
+    return app.error_at("schedule", std::string{"is "} + keys[static_cast<std::size_t>(kind)] +
+                                        ", which the program " + what.name +
+                                        " does not take; write schedule: {" + wanted + ": {}}");
+}
+
 result<std::unique_ptr<job>> open(const app_definition& definition,
                                   std::shared_ptr<const program_table> programs,
                                   job_purpose purpose, bool resume) {
     program_app app{definition};
     const auto row = std::ranges::find(*programs, app.program(), &program::name);
     TROUPE_CHECK(row != programs->end(), "the language knows the programs of the table alone");
+    if (auto fits = check_schedule(app, *row); !fits)
+        return fits.failure();
     auto data = open_data(app.app().getData(), row->needs_targets);
     if (!data)
         return app.at_its_place(data.failure());
