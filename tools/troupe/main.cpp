@@ -1,5 +1,6 @@
 // The `troupe` program: the kinds of jobs that it knows.
 #include "apps/lasso/lasso.hpp"
+#include "apps/lda/lda.hpp"
 #include "tools/troupe/program.hpp"
 #include "tools/troupe/program_job.hpp"
 #include "tools/troupe/program_modules.hpp"
@@ -10,7 +11,8 @@ int main(int argc, char** argv) {
     return run_program(
         argc, argv,
         [](const std::vector<std::string>& modules) -> troupe::result<std::vector<job_kind>> {
-            auto programs = programs_with({troupe::lasso::lasso_program()}, modules);
+            auto programs = programs_with(
+                {troupe::lasso::lasso_program(), troupe::lda::lda_program()}, modules);
             if (!programs)
                 return programs.failure();
             return std::vector{training_job(), program_job(*programs)};
