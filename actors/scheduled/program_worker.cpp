@@ -249,7 +249,7 @@ void program_worker::go_on() {
         else if (a->due)
             applied_ = a->due->number + 1;
         if (shelf_ && a->is_saved)
-            a->blocks = shelf_->all();
+            a->blocks = shelf_->all_at(a->told.number);
         if (a->is_turn)
             a->block = shelf_->take(shelf_->ring().turns_before(a->told.number));
         submit(std::move(a));
