@@ -66,6 +66,13 @@ std::vector<held_block> block_shelf::all_at(std::uint64_t phase) const {
     return blocks;
 }
 
+std::string block_shelf::describe() const {
+    std::string text;
+    for (const auto& [turn, block] : held_)
+        text += (text.empty() ? "" : ", ") + std::to_string(block.number);
+    return text;
+}
+
 result<void> make_own(payload& content, memory_pool& memory) {
     for (tensor& t : content) {
         if (!t || (t.unique() && t.is_host()))

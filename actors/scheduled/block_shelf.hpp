@@ -10,7 +10,7 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "actors/scheduled/program.hpp"
@@ -33,6 +33,8 @@ class block_shelf {
     // These blocks, in the order of their turns; they share their tensors with the shelf. Others may be here already, of a
     // worker that is ahead.
     std::vector<held_block> all_at(std::uint64_t phase) const;
+
+    std::string describe() const; // "5, 7": the blocks that are here, in the order of their turns
 
     const rotation& ring() const noexcept { return ring_; }
     std::uint32_t worker() const noexcept { return worker_; }

@@ -62,6 +62,8 @@ void program_worker::show(std::uint64_t next, std::uint64_t applied, std::string
                  {"applied", std::to_string(applied)},
                  {"waits", next == next_ ? "for phase " + std::to_string(next) : std::string{}},
                  {"last", last}});
+    if (shelf_)
+        facts_->set("blocks", shelf_->describe());
 }
 
 bool program_worker::is_of_leader(const frame& f) {

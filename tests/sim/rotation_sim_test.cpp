@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "tests/scheduled/chain.hpp"
@@ -182,6 +183,24 @@ BOOST_AUTO_TEST_CASE(a_rotation_ends_exactly_at_its_bounds) {
         BOOST_TEST((result_in(folder) == bytes));
         BOOST_TEST(actors.news().milestones.size() == milestones);
     }
+}
+
+BOOST_AUTO_TEST_CASE(workers_show_the_blocks_that_they_have) {
+    const temporary_folder folder;
+    program_sim run{6, sim_shape({2, 2, 1}, folder), to_phases};
+    std::set<std::string> shown;
+    run.sim().run_until(
+        [&] {
+            for (std::size_t n = 0; n < run.nodes(); ++n)
+                for (const actor_status& a : run.node(n).actors())
+                    for (const fact_board::fact& f : a.facts)
+                        if (f.name == "blocks")
+                            shown.insert(f.text);
+            return run.news().outcome.has_value();
+        },
+        std::chrono::minutes{5});
+    BOOST_TEST(shown.contains("0")); // of the worker that has computed with another one
+    BOOST_TEST(shown.contains("3"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rotation_that_is_stopped_writes_what_is_with_its_workers) {
