@@ -210,6 +210,7 @@ struct worker_site : program_site {
 struct result_site : program_site {
     std::filesystem::path directory;
     std::vector<std::string> column_names; // empty: they have none
+    std::vector<std::string> row_names;    // likewise
 };
 
 // What the parts of a run have saved last.
