@@ -82,9 +82,11 @@ std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piec
     return std::make_shared<matrix_pieces>(std::move(source), piece_bytes_max);
 }
 
-result<std::shared_ptr<piece_source>> open_data(proto::ProgramData::Reader data,
-                                                bool needs_targets) {
+namespace {
+
+matrix_settings settings_of(proto::ProgramData::Reader data, const data_use& use) {
     matrix_settings settings;
+    settings.needs_target_column = !use.ignores_targets;
     if (data.isIdx()) {
         settings.features = {data.getIdx().getImages().cStr(), "data.idx.images"};
         settings.targets = {data.getIdx().getLabels().cStr(), "data.idx.labels"};
@@ -98,10 +100,22 @@ result<std::shared_ptr<piece_source>> open_data(proto::ProgramData::Reader data,
         if (matrix.getHeader() != proto::CsvHeader::AUTO)
             settings.has_header = matrix.getHeader() == proto::CsvHeader::YES;
     }
+    if (!use.file.empty())
+        settings.features = {use.file, "--data"};
+    if (use.ignores_targets)
+        settings.targets = {};
+    return settings;
+}
+
+} // namespace
+
+result<std::shared_ptr<piece_source>> open_data(proto::ProgramData::Reader data,
+                                                const data_use& use) {
+    const matrix_settings settings = settings_of(data, use);
     auto source = open_matrix(settings);
     if (!source)
         return source.failure();
-    if (needs_targets && !source->shape().has_targets)
+    if (use.needs_targets && !source->shape().has_targets)
         return error{errc::usage, settings.features.key +
                                       ": has no targets, which the program needs; name them by "
                                       "data.matrix.targets or data.matrix.target_column"};
