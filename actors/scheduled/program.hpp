@@ -35,8 +35,9 @@
 //         ...
 //
 // Variables may be with the workers instead, in blocks that pass from one worker to the next (schedule: rotation,
-// rotation.hpp): then a phase is a turn, in which each worker changes the block that it has (`turn`), and push and pull are for
-// what all share: the totals of a topic model, for example. There is one scheduler, and the last phase of each sweep is a probe.
+// rotation.hpp): then a phase is a turn, in which each worker changes the block that it has (`turn`), and push and pull
+// are for what all share: the totals of a topic model, for example. There is one scheduler, and the last phase of each
+// sweep is a probe.
 //
 // Threads: a part is called by one thread at a time, its actor's or a device's; it starts no threads, and reads neither
 // clock nor files. Ownership: tensors in payloads are immutable once they have been handed over; they are in host memory.
