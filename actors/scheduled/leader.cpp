@@ -253,12 +253,8 @@ void leader::write_result() {
     static_cast<program_site&>(out->site) = site_of(options_.what, options_.io->memory());
     out->site.directory = options_.what.app.getResult().getDirectory().cStr();
     out->site.column_names = options_.data->column_names();
-<<<<<<< HEAD
-    out->run = run_of(std::exchange(answers_.ends, {}), workers());
-=======
     out->site.row_names = options_.data->row_names();
-    out->run = take_ends();
->>>>>>> readers
+    out->run = run_of(std::exchange(answers_.ends, {}), workers());
     work_.submit(
         *options_.io,
         {.work = [out, write = options_.what.what->write_result](compute_context&) -> result<void> {

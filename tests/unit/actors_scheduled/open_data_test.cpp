@@ -16,7 +16,7 @@ class opened_data : public test::data_files {
   public:
     proto::ProgramData::Builder data() { return message_.getRoot<proto::ProgramData>(); }
     std::shared_ptr<piece_source> open() {
-        auto opened = open_data(data(), false);
+        auto opened = open_data(data(), {});
         BOOST_REQUIRE_MESSAGE(opened.ok(), (opened.ok() ? "" : opened.failure().message()));
         return std::move(*opened);
     }
@@ -91,18 +91,18 @@ BOOST_AUTO_TEST_CASE(settings_of_documents_are_those_of_the_app_file) {
     documents.setDocumentsMaxShare(0.9);
     BOOST_TEST((open()->column_names() == std::vector<std::string>{"quick", "zoo"}));
     documents.setDocumentsMin(2);
-    BOOST_TEST(test::refusal_of(open_data(data(), false))
+    BOOST_TEST(test::refusal_of(open_data(data(), {}))
                    .starts_with("data.documents.lines: " + (folder() / "a").string() +
                                 ": the vocabulary is empty"));
     documents.setCounts(plain("b", "1 0:1\n"));
     documents.setVocabulary(folder() / "none");
-    BOOST_TEST(test::refusal_of(open_data(data(), false), errc::io)
+    BOOST_TEST(test::refusal_of(open_data(data(), {}), errc::io)
                    .starts_with("data.documents.vocabulary: " + (folder() / "none").string()));
 }
 
 BOOST_AUTO_TEST_CASE(programs_that_need_targets_take_matrices_alone) {
     data().initDocuments().setLines("a");
-    BOOST_TEST(test::refusal_of(open_data(data(), true), errc::usage) ==
+    BOOST_TEST(test::refusal_of(open_data(data(), {.needs_targets = true}), errc::usage) ==
                "data.documents: has no targets, which the program needs; give it a matrix that "
                "has, as data.matrix");
 }
