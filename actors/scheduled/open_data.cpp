@@ -3,6 +3,7 @@
 #include <capnp/schema.h>
 
 #include "actors/data/documents.hpp"
+#include "actors/data/ratings.hpp"
 #include "actors/scheduled/matrix_pieces.hpp"
 #include "actors/scheduled/sparse_pieces.hpp"
 
@@ -101,6 +102,33 @@ opened_data open_documents(proto::DocumentsData::Reader data) {
     return pieces_of(std::move(held), piece_bytes);
 }
 
+// --- ratings
+
+std::vector<std::string> as_text(const std::vector<std::uint64_t>& numbers) {
+    std::vector<std::string> all;
+    all.reserve(numbers.size());
+    for (const std::uint64_t number : numbers)
+        all.push_back(std::to_string(number));
+    return all;
+}
+
+opened_data open_ratings(proto::RatingsData::Reader data) {
+    rating_settings settings;
+    settings.train = {data.getTrain().cStr(), "data.ratings.train"};
+    if (data.hasTest())
+        settings.test = {data.getTest().cStr(), "data.ratings.test"};
+    auto read = read_ratings(settings);
+    if (!read)
+        return read.failure();
+    sparse_data held;
+    held.rows = std::move(read->train);
+    held.held_out = std::move(read->test);
+    held.columns = read->items.size();
+    held.column_names = as_text(read->items);
+    held.row_names = as_text(read->users);
+    return pieces_of(std::move(held), piece_bytes);
+}
+
 } // namespace
 
 opened_data open_data(proto::ProgramData::Reader data, bool needs_targets) {
@@ -112,7 +140,7 @@ opened_data open_data(proto::ProgramData::Reader data, bool needs_targets) {
                                         "matrix that has, as data.matrix"};
     if (data.isDocuments())
         return open_documents(data.getDocuments());
-    return error{errc::usage, key + ": not read yet"};
+    return open_ratings(data.getRatings());
 }
 
 } // namespace troupe::scheduled

@@ -100,6 +100,23 @@ BOOST_AUTO_TEST_CASE(settings_of_documents_are_those_of_the_app_file) {
                    .starts_with("data.documents.vocabulary: " + (folder() / "none").string()));
 }
 
+BOOST_AUTO_TEST_CASE(ratings_are_rows_of_users_whose_test_is_held_out) {
+    auto ratings = data().initRatings();
+    ratings.setTrain(plain("tr", "7 30 5\n2 10 1\n7 10 2\n"));
+    const auto alone = open();
+    BOOST_TEST((rows_of(*alone, memory(), 9) == std::vector<std::string>{"0:1", "0:2 1:5"}));
+    ratings.setTest(plain("te", "2 20 4\n5 30 3\n"));
+    const auto source = open();
+    const data_shape shape = source->shape();
+    BOOST_TEST((shape.rows == 3 && shape.columns == 3 && shape.entries == 3 && shape.is_sparse));
+    BOOST_TEST((source->row_names() == std::vector<std::string>{"2", "5", "7"}));
+    BOOST_TEST((source->column_names() == std::vector<std::string>{"10", "20", "30"}));
+    BOOST_TEST((source->row_work(2) == 2 && source->row_work(1) == 0));
+    BOOST_TEST((source->column_work(0) == 2 && source->column_work(1) == 0));
+    BOOST_TEST(
+        (rows_of(*source, memory(), 2) == std::vector<std::string>{"0:1|1:4", "|2:3", "0:2 2:5|"}));
+}
+
 BOOST_AUTO_TEST_CASE(programs_that_need_targets_take_matrices_alone) {
     data().initDocuments().setLines("a");
     BOOST_TEST(test::refusal_of(open_data(data(), true), errc::usage) ==
