@@ -111,9 +111,9 @@ BOOST_AUTO_TEST_CASE(lines_that_are_no_ratings_are_refused) {
     BOOST_TEST(refused("1::2::3\n1::2\n") ==
                "tr: line 2: a rating is USER::ITEM::RATING, as in the first line");
     BOOST_TEST(refused("1 2 3\n-1 2 3\n") ==
-               "tr: line 2: the user \"-1\" is not a whole number; number users");
+               "tr: line 2: the user \"-1\" is not a whole number; give users numbers");
     BOOST_TEST(refused("1 B00 3\n") ==
-               "tr: line 1: the item \"B00\" is not a whole number; number items");
+               "tr: line 1: the item \"B00\" is not a whole number; give items numbers");
     BOOST_TEST(refused("1 99999999999999999999 3\n").starts_with("tr: line 1: the item \"9999"));
     BOOST_TEST(refused("1 2 nan\n") ==
                "tr: line 1: the rating: \"nan\" is not a number; fill in missing values, or leave "

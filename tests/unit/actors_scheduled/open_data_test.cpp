@@ -2,6 +2,7 @@
 #include "actors/scheduled/open_data.hpp"
 
 #include <capnp/message.h>
+#include <capnp/schema.h>
 
 #include "actors/scheduled/sparse_pieces.hpp"
 #include "kernels/tensor/memory.hpp"
@@ -98,6 +99,15 @@ BOOST_AUTO_TEST_CASE(settings_of_documents_are_those_of_the_app_file) {
     documents.setVocabulary(folder() / "none");
     BOOST_TEST(test::refusal_of(open_data(data(), false), errc::io)
                    .starts_with("data.documents.vocabulary: " + (folder() / "none").string()));
+}
+
+BOOST_AUTO_TEST_CASE(every_language_of_the_schema_has_stems) {
+    auto documents = data().initDocuments();
+    documents.setLines(plain("a", "cat\n"));
+    for (const auto word : capnp::Schema::from<proto::Stemming>().getEnumerants()) {
+        documents.setStem(static_cast<proto::Stemming>(word.getOrdinal()));
+        BOOST_TEST(open()->shape().columns == 1u);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(ratings_are_rows_of_users_whose_test_is_held_out) {
