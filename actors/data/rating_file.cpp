@@ -67,8 +67,8 @@ std::string no_fields(separator between) {
 }
 
 std::string no_number(std::string_view what, std::string_view written) {
-    return "the " + std::string{what} + " " + quoted(written) + " is not a whole number; number " +
-           std::string{what} + "s";
+    return "the " + std::string{what} + " " + quoted(written) + " is not a whole number; give " +
+           std::string{what} + "s numbers";
 }
 
 // Why the line is no rating, or empty.
