@@ -35,12 +35,17 @@ matrix_settings settings_of(proto::ProgramData::Reader data) {
     return settings;
 }
 
-opened_data open_matrix_of(proto::ProgramData::Reader data, bool needs_targets) {
-    const matrix_settings settings = settings_of(data);
+opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use) {
+    matrix_settings settings = settings_of(data);
+    settings.needs_target_column = !use.ignores_targets;
+    if (!use.file.empty())
+        settings.features = {use.file, "--data"};
+    if (use.ignores_targets)
+        settings.targets = {};
     auto source = open_matrix(settings);
     if (!source)
         return source.failure();
-    if (needs_targets && !source->shape().has_targets)
+    if (use.needs_targets && !source->shape().has_targets)
         return error{errc::usage, settings.features.key +
                                       ": has no targets, which the program needs; name them by "
                                       "data.matrix.targets or data.matrix.target_column"};
@@ -84,8 +89,12 @@ document_settings settings_of(proto::DocumentsData::Reader data) {
     return settings;
 }
 
-opened_data open_documents(proto::DocumentsData::Reader data) {
-    const document_settings settings = settings_of(data);
+opened_data open_documents(proto::DocumentsData::Reader data, const data_use& use) {
+    document_settings settings = settings_of(data);
+    if (!use.file.empty()) {
+        settings.source = {use.file, "--data"};
+        settings.bounds = {}; // the result has a vocabulary, which few documents are not to narrow
+    }
     auto read = read_documents(settings);
     if (!read)
         return read.failure();
@@ -112,10 +121,12 @@ std::vector<std::string> as_text(const std::vector<std::uint64_t>& numbers) {
     return all;
 }
 
-opened_data open_ratings(proto::RatingsData::Reader data) {
+opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
     rating_settings settings;
     settings.train = {data.getTrain().cStr(), "data.ratings.train"};
-    if (data.hasTest())
+    if (!use.file.empty())
+        settings.train = {use.file, "--data"};
+    else if (data.hasTest())
         settings.test = {data.getTest().cStr(), "data.ratings.test"};
     auto read = read_ratings(settings);
     if (!read)
@@ -131,16 +142,16 @@ opened_data open_ratings(proto::RatingsData::Reader data) {
 
 } // namespace
 
-opened_data open_data(proto::ProgramData::Reader data, bool needs_targets) {
+opened_data open_data(proto::ProgramData::Reader data, const data_use& use) {
     if (data.isMatrix() || data.isIdx())
-        return open_matrix_of(data, needs_targets);
+        return open_matrix_of(data, use);
     const std::string key = data.isDocuments() ? "data.documents" : "data.ratings";
-    if (needs_targets)
+    if (use.needs_targets)
         return error{errc::usage, key + ": has no targets, which the program needs; give it a "
                                         "matrix that has, as data.matrix"};
     if (data.isDocuments())
-        return open_documents(data.getDocuments());
-    return open_ratings(data.getRatings());
+        return open_documents(data.getDocuments(), use);
+    return open_ratings(data.getRatings(), use);
 }
 
 } // namespace troupe::scheduled

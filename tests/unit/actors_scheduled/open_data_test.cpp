@@ -17,7 +17,7 @@ class opened_data : public test::data_files {
   public:
     proto::ProgramData::Builder data() { return message_.getRoot<proto::ProgramData>(); }
     std::shared_ptr<piece_source> open() {
-        auto opened = open_data(data(), false);
+        auto opened = open_data(data(), {});
         BOOST_REQUIRE_MESSAGE(opened.ok(), (opened.ok() ? "" : opened.failure().message()));
         return std::move(*opened);
     }
@@ -92,12 +92,12 @@ BOOST_AUTO_TEST_CASE(settings_of_documents_are_those_of_the_app_file) {
     documents.setDocumentsMaxShare(0.9);
     BOOST_TEST((open()->column_names() == std::vector<std::string>{"quick", "zoo"}));
     documents.setDocumentsMin(2);
-    BOOST_TEST(test::refusal_of(open_data(data(), false))
+    BOOST_TEST(test::refusal_of(open_data(data(), {}))
                    .starts_with("data.documents.lines: " + (folder() / "a").string() +
                                 ": the vocabulary is empty"));
     documents.setCounts(plain("b", "1 0:1\n"));
     documents.setVocabulary(folder() / "none");
-    BOOST_TEST(test::refusal_of(open_data(data(), false), errc::io)
+    BOOST_TEST(test::refusal_of(open_data(data(), {}), errc::io)
                    .starts_with("data.documents.vocabulary: " + (folder() / "none").string()));
 }
 
@@ -127,9 +127,28 @@ BOOST_AUTO_TEST_CASE(ratings_are_rows_of_users_whose_test_is_held_out) {
         (rows_of(*source, memory(), 2) == std::vector<std::string>{"0:1|1:4", "|2:3", "0:2 2:5|"}));
 }
 
+BOOST_AUTO_TEST_CASE(another_file_takes_the_place_of_the_rows_and_keeps_its_words) {
+    auto documents = data().initDocuments();
+    documents.setLines("none");
+    documents.setLengthMin(3);
+    documents.setDocumentsMin(5);
+    const data_use use{.file = plain("new", "it is a cat\n")};
+    const auto words = open_data(data(), use);
+    BOOST_REQUIRE(words.ok());
+    BOOST_TEST(((*words)->column_names() == std::vector<std::string>{"cat"}));
+    auto ratings = data().initRatings();
+    ratings.setTrain("none");
+    ratings.setTest("none");
+    const auto rated = open_data(data(), {.file = plain("new", "1 2 3\n")});
+    BOOST_REQUIRE(rated.ok());
+    BOOST_TEST((rows_of(**rated, memory(), 1) == std::vector<std::string>{"0:3"}));
+    BOOST_TEST(test::refusal_of(open_data(data(), {.file = plain("new", "1 2\n")}))
+                   .starts_with("--data: " + (folder() / "new").string() + ": line 1: "));
+}
+
 BOOST_AUTO_TEST_CASE(programs_that_need_targets_take_matrices_alone) {
     data().initDocuments().setLines("a");
-    BOOST_TEST(test::refusal_of(open_data(data(), true), errc::usage) ==
+    BOOST_TEST(test::refusal_of(open_data(data(), {.needs_targets = true}), errc::usage) ==
                "data.documents: has no targets, which the program needs; give it a matrix that "
                "has, as data.matrix");
 }
