@@ -1,4 +1,5 @@
 // The `troupe` program: the kinds of jobs that it knows.
+#include "apps/factorization/factorization.hpp"
 #include "apps/lasso/lasso.hpp"
 #include "tools/troupe/program.hpp"
 #include "tools/troupe/program_job.hpp"
@@ -10,7 +11,9 @@ int main(int argc, char** argv) {
     return run_program(
         argc, argv,
         [](const std::vector<std::string>& modules) -> troupe::result<std::vector<job_kind>> {
-            auto programs = programs_with({troupe::lasso::lasso_program()}, modules);
+            auto programs = programs_with(
+                {troupe::factorization::factorization_program(), troupe::lasso::lasso_program()},
+                modules);
             if (!programs)
                 return programs.failure();
             return std::vector{training_job(), program_job(*programs)};
