@@ -225,15 +225,20 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
         write_result();
 }
 
-ended_run leader::take_ends() {
+namespace {
+
+// By member; workers come first.
+ended_run run_of(std::map<std::size_t, saved_state> ends, std::size_t workers) {
     ended_run run;
-    for (auto& [member, state] : std::exchange(answers_.ends, {})) {
-        (is_worker(member) ? run.workers : run.schedulers).push_back(std::move(state.part));
+    for (auto& [member, state] : ends) {
+        (member < workers ? run.workers : run.schedulers).push_back(std::move(state.part));
         std::ranges::move(state.blocks, std::back_inserter(run.blocks));
     }
     std::ranges::sort(run.blocks, {}, &held_block::number);
     return run;
 }
+
+} // namespace
 
 void leader::write_result() {
     enter(course::writing);
@@ -248,7 +253,8 @@ void leader::write_result() {
     static_cast<program_site&>(out->site) = site_of(options_.what, options_.io->memory());
     out->site.directory = options_.what.app.getResult().getDirectory().cStr();
     out->site.column_names = options_.data->column_names();
-    out->run = take_ends();
+    out->site.row_names = options_.data->row_names();
+    out->run = run_of(std::exchange(answers_.ends, {}), workers());
     work_.submit(
         *options_.io,
         {.work = [out, write = options_.what.what->write_result](compute_context&) -> result<void> {

@@ -98,7 +98,6 @@ class leader final : public actor {
     // ---- the end ----
     void ended(proto::ProgramEnded::Reader body, const frame& f);
     void write_result();
-    ended_run take_ends();
     void stop(proto::StopRun::Reader body, const frame& f);
     void finish(std::optional<error> failure);
     std::string stopped_text() const;

@@ -1,7 +1,8 @@
-// Blocks of variables that pass from worker to worker, as pure arithmetic: who has which block at which turn, and which phase
-// a turn is. There are `per_worker` blocks for each worker. In a turn every worker computes with one block, all with different
-// ones, and hands it to the next worker, which computes with it per_worker turns later: meanwhile it is on its way or waits. A
-// sweep has as many turns as there are blocks, so that every worker has had every block once, and ends with a probe.
+// Blocks of variables that pass from worker to worker, as pure arithmetic: who has which block at which turn, and which
+// phase a turn is. There are `per_worker` blocks for each worker. In a turn every worker computes with one block, all
+// with different ones, and hands it to the next worker, which computes with it per_worker turns later: meanwhile it is
+// on its way or waits. A sweep has as many turns as there are blocks, so that every worker has had every block once,
+// and ends with a probe.
 //
 //     const rotation ring{.workers = 2, .per_worker = 2};
 //     ring.block_of(1, 0);                                // 2: the first one of the second worker

@@ -85,11 +85,8 @@ void scheduler_actor::begin(proto::BeginPhases::Reader body, const frame& f) {
     if (body.getIncarnation() != run_.number || course_ != course::waiting || !work_.is_idle())
         return reject("this incarnation does not wait to begin");
     course_ = course::idle;
-    for (phase& chosen : std::exchange(restored_, {})) {
-        const phase_mark mark = chosen.number == last_phase() ? phase_mark::stop : phase_mark::none;
-        send_phase(chosen, mark);
-        ledger_.scheduled(std::move(chosen), mark);
-    }
+    for (phase& chosen : std::exchange(restored_, {}))
+        give_out(std::move(chosen), phase_mark::none);
     go_on();
 }
 
@@ -250,12 +247,8 @@ void scheduler_actor::schedule(std::uint64_t number) {
 }
 
 void scheduler_actor::send_chosen(choice made) {
-    phase_mark mark = std::exchange(to_mark_, phase_mark::none);
-    if (made.chosen.number == last_phase())
-        mark = phase_mark::stop;
-    send_phase(made.chosen, mark);
     facts_->set("chosen", made.description);
-    ledger_.scheduled(std::move(made.chosen), mark);
+    give_out(std::move(made.chosen), std::exchange(to_mark_, phase_mark::none));
 }
 
 void scheduler_actor::save() {
@@ -347,31 +340,8 @@ void scheduler_actor::conclude(std::uint64_t number) {
                 news.envelope().setWork(number);
                 send(options_.leader, std::move(news));
             }
-            const bool is_last = options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps;
-            concluded(number, now.is_done || is_last);
+            concluded(number, now.is_done);
         });
-}
-
-// Workers have begun later phases meanwhile. What is with them is saved at the first one that has not been chosen.
-void scheduler_actor::concluded(std::uint64_t probe, bool is_over) {
-    if (is_over && !options_.result_is_with_workers)
-        return end();
-    if (is_over && stops_at_ == 0)
-        stops_at_ = probe + options_.shape.window + 1;
-    folded({});
-}
-
-std::uint64_t scheduler_actor::last_phase() const {
-    if (!options_.result_is_with_workers)
-        return 0;
-    std::uint64_t last = options_.stop.phases;
-    const auto also = [&](std::uint64_t phase) {
-        if (phase > 0)
-            last = last == 0 ? phase : std::min(last, phase);
-    };
-    also(options_.ring ? options_.stop.sweeps * options_.ring->phases_per_sweep() : 0);
-    also(stops_at_);
-    return last;
 }
 
 void scheduler_actor::folded(payload changes) {

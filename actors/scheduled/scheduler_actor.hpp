@@ -65,8 +65,8 @@ class scheduler_actor final : public actor {
     void judge(std::uint64_t number);
     void conclude(std::uint64_t number);
     void folded(payload changes);
-    std::uint64_t last_phase() const; // at which the run stops, as far as that is known; 0: not
-    void concluded(std::uint64_t probe, bool is_over);
+    bool is_last(std::uint64_t number) const;
+    void concluded(std::uint64_t probe, bool is_done);
     void end();
     void show_progress() const; // to inspectors
 
@@ -78,6 +78,7 @@ class scheduler_actor final : public actor {
     static result<choice> choose(scheduler_part& part, std::uint64_t number, std::uint64_t seed,
                                  const std::optional<rotation>& ring);
     void send_chosen(choice made);
+    void give_out(phase chosen, phase_mark mark); // to the workers
     void send_phase(const phase& chosen, phase_mark mark);
     void send_deltas(const phase_header& of, const payload& deltas);
     template <class Message>
@@ -94,8 +95,8 @@ class scheduler_actor final : public actor {
     std::vector<phase>
         restored_; // phases that were under way in the state to start from; sent when the phases begin
     phase_mark to_mark_ = phase_mark::none; // the next phase that is chosen
-    std::uint64_t stops_at_ =
-        0; // the phase at which the run ends, as a probe concluded; 0: none did
+    // The phase at which the run ends, as a probe concluded; 0: none did.
+    std::uint64_t stops_at_ = 0;
     std::uint32_t milestones_ = 0; // probes that have been concluded
     const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
     worker_progress progress_; // of a run; scheduler 0 keeps it, as every run has one

@@ -1,7 +1,14 @@
-// What a scheduler tells the workers and the other schedulers of its phases.
+// What a scheduler tells the workers and the other schedulers of its phases, and where the run stops.
 #include "actors/scheduled/scheduler_actor.hpp"
 
 namespace troupe::scheduled {
+
+void scheduler_actor::give_out(phase chosen, phase_mark mark) {
+    if (is_last(chosen.number))
+        mark = phase_mark::stop;
+    send_phase(chosen, mark);
+    ledger_.scheduled(std::move(chosen), mark);
+}
 
 void scheduler_actor::send_phase(const phase& chosen, phase_mark mark) {
     const phase_deltas* due = ledger_.due_with(chosen.number);
@@ -39,6 +46,26 @@ void scheduler_actor::send_deltas(const phase_header& of, const payload& deltas)
             message.attach(t);
         send(run_.schedulers[s], std::move(message));
     }
+}
+
+// Workers have begun later phases meanwhile. What is with them is saved at the first one that has not been chosen.
+void scheduler_actor::concluded(std::uint64_t probe, bool is_done) {
+    const bool is_over =
+        is_done || (options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps);
+    if (is_over && !options_.result_is_with_workers)
+        return end();
+    if (is_over && stops_at_ == 0)
+        stops_at_ = probe + options_.shape.window + 1;
+    folded({});
+}
+
+// Whether the run stops at this phase, as far as that is known.
+bool scheduler_actor::is_last(std::uint64_t number) const {
+    if (!options_.result_is_with_workers || number == 0)
+        return false;
+    const auto& ring = options_.ring;
+    const std::uint64_t swept = ring ? options_.stop.sweeps * ring->phases_per_sweep() : 0;
+    return number == options_.stop.phases || number == swept || number == stops_at_;
 }
 
 } // namespace troupe::scheduled

@@ -1,11 +1,11 @@
 // A program of scheduled parameters run sequentially, without actors: what the actors are compared with, bit for bit.
 //
-// It makes the calls of actors/scheduled/program.hpp in the order in which each part sees them, and nothing else: schedulers
-// choose their phases 0 to window first; then, for phase m = 0, 1, ...: workers apply the deltas of phase m - window - 1 and
-// compute m; its scheduler pulls it and the others absorb it, or all judge and conclude it; the scheduler of phase
-// m + window + 1 chooses that one. If the variables rotate, the workers compute with the blocks of a turn instead. A run ends
-// when a probe concludes that it is done, or at a bound of phases; if part of the result is with the workers, the former is at
-// the phase window + 1 after that probe.
+// It makes the calls of actors/scheduled/program.hpp in the order in which each part sees them, and nothing else:
+// schedulers choose their phases 0 to window first; then, for phase m = 0, 1, ...: workers apply the deltas of phase m
+// - window - 1 and compute m; its scheduler pulls it and the others absorb it, or all judge and conclude it; the
+// scheduler of phase m + window + 1 chooses that one. If the variables rotate, the workers compute with the blocks of a
+// turn instead. A run ends when a probe concludes that it is done, or at a bound of phases; if part of the result is
+// with the workers, the former is at the phase window + 1 after that probe.
 #pragma once
 
 #include <cstdint>
