@@ -137,7 +137,7 @@ result<void> csv_rows::choose_target(const std::vector<std::string>& names) {
         return {};
     }
     target_ = numbered(wanted, width_);
-    if (target_)
+    if (target_ || !settings_.needs_target_column)
         return {};
     const std::string last = std::to_string(width_ - 1);
     if (names.empty())

@@ -14,8 +14,9 @@ namespace troupe {
 
 struct csv_settings {
     std::string path;
-    std::string target_column; // as in matrix_settings, both
+    std::string target_column; // as in matrix_settings, all
     std::optional<bool> has_header;
+    bool needs_target_column = true;
 };
 
 class csv_rows final : public table_rows {

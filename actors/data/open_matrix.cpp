@@ -41,9 +41,11 @@ opened_rows open_rows(const matrix_settings& settings) {
     const auto format = table_format_of(name);
     if (!format)
         return format.failure();
-    const bool is_csv_meant = !settings.target_column.empty() || settings.has_header;
+    const bool is_csv_meant =
+        (!settings.target_column.empty() && settings.needs_target_column) || settings.has_header;
     if (*format == table_format::csv)
-        return as_table(csv_rows::open({name, settings.target_column, settings.has_header}));
+        return as_table(csv_rows::open(
+            {name, settings.target_column, settings.has_header, settings.needs_target_column}));
     if (is_csv_meant)
         return error{errc::usage, name + ": target_column and has_header are for CSV files, which "
                                          "this is not; leave them out"};
@@ -64,7 +66,7 @@ opened_rows open_rows(const matrix_settings& settings) {
 } // namespace
 
 result<matrix_source> open_matrix(const matrix_settings& settings) {
-    const auto& [features, targets, target_column, has_header] = settings;
+    const auto& [features, targets, target_column, has_header, needs_column] = settings;
     if (!targets.path.empty() && !target_column.empty())
         return with_key(targets, {errc::usage, targets.path + ": targets and a target_column; give "
                                                               "one of them"});

@@ -69,6 +69,8 @@
 
 namespace troupe::scheduled {
 
+class piece_source; // data_pieces.hpp
+
 struct phase {
     std::uint64_t number = 0;
     bool is_probe = false;
@@ -210,6 +212,7 @@ struct worker_site : program_site {
 struct result_site : program_site {
     std::filesystem::path directory;
     std::vector<std::string> column_names; // empty: they have none
+    std::vector<std::string> row_names;    // likewise
 };
 
 // What the parts of a run have saved last.
@@ -218,6 +221,23 @@ struct ended_run {
     // Only if the program keeps something with its workers.
     std::vector<saved_part> workers; // in their order
     std::vector<held_block> blocks;  // in the order of their numbers
+};
+
+// A result that a run has left behind, to be used on data: the run's or other data. Both may be of anybody: what the files
+// say is checked as it is read, and the data may have other columns. Its workers, variables and blocks are of no run.
+struct result_use : program_site {
+    std::filesystem::path directory;       // what write_result wrote
+    piece_source* rows = nullptr;          // of the data, at the first one; errors are handed on
+    std::vector<std::string> column_names; // empty: they have none
+};
+
+// What a program predicts, as lines of a table.
+class prediction_table {
+  public:
+    virtual ~prediction_table() = default;
+
+    virtual result<void> begin(const std::vector<std::string>& columns) = 0; // once, first
+    virtual result<void> add(std::span<const double> line) = 0; // a number for each column
 };
 
 // A row of the table of programs.
@@ -236,9 +256,16 @@ struct program {
     bool needs_targets = true; // each row of the data must have one
     // What the schedules may be; the first is recommended where another one is given.
     std::vector<schedule_kind> schedules = {schedule_kind::dynamic, schedule_kind::cyclic};
-    // Part of the result is with the workers: they save what they are when the run ends, too, which is at a phase after the
-    // probe that concludes it. Programs whose variables rotate are so.
+    // Part of the result is with the workers: they save what they are when the run ends, too, which is at a phase after
+    // the probe that concludes it. Programs whose variables rotate are so.
     bool result_is_with_workers = false;
+    // `troupe evaluate`: how well the result fits the data, which has targets if the program needs them. Numbers by name,
+    // for each solution that the result has: for every lambda of a path. Empty: the program does not say. Blocks on
+    // files.
+    std::function<result<std::vector<std::vector<named_number>>>(const result_use&)> score = {};
+    // `troupe predict`: a line for each row of the data, in order, or for whatever else is predicted. Targets are not to
+    // be looked at: those of data without any are zeros. Empty: the program predicts nothing. Blocks on files.
+    std::function<result<void>(const result_use&, prediction_table&)> predict = {};
     std::string module_sha256 = {}; // of its module's file; empty: it is part of troupe
 };
 

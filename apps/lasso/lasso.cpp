@@ -5,6 +5,7 @@
 #include "apps/lasso/lasso_scheduler.hpp"
 #include "apps/lasso/result_files.hpp"
 #include "apps/lasso/settings.hpp"
+#include "apps/lasso/trained.hpp"
 
 namespace troupe::lasso {
 
@@ -34,15 +35,19 @@ result<std::unique_ptr<scheduled::worker_part>> make_worker(const scheduled::wor
 } // namespace
 
 scheduled::program lasso_program() {
-    return {"lasso",
-            "Least squares with an L1 penalty (Lasso), or with L1 and L2 penalties (elastic net).",
-            capnp::Schema::from<proto::LassoSettings>(),
-            check,
-            make_scheduler,
-            make_worker,
-            [](const scheduled::result_site& site, const scheduled::ended_run& run) {
-                return write_result(site, run.schedulers);
-            }};
+    return {.name = "lasso",
+            .doc = "Least squares with an L1 penalty (Lasso), or with L1 and L2 penalties "
+                   "(elastic net).",
+            .settings = capnp::Schema::from<proto::LassoSettings>(),
+            .check = check,
+            .make_scheduler = make_scheduler,
+            .make_worker = make_worker,
+            .write_result =
+                [](const scheduled::result_site& site, const scheduled::ended_run& run) {
+                    return write_result(site, run.schedulers);
+                },
+            .score = score,
+            .predict = predict};
 }
 
 } // namespace troupe::lasso

@@ -9,17 +9,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/lasso/column_facts.hpp"
+#include "apps/lasso/saved_state.hpp"
 #include "apps/lasso/solutions.hpp"
 
 namespace troupe::lasso {
 
-namespace {
-
-// The shortest text that reads as this number.
 std::string text_of(double number) {
     char text[32];
     return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
+
+namespace {
 
 // A field of a CSV file, in quotes if it has to be.
 std::string field_of(const std::string& name) {
@@ -31,10 +32,9 @@ std::string field_of(const std::string& name) {
     return quoted + '"';
 }
 
-// The header of NumPy's .npy format, version 1.0, of float64 in C order.
-std::string npy_header(std::uint64_t rows, std::uint64_t columns) {
-    std::string description = "{'descr': '<f8', 'fortran_order': False, 'shape': (" +
-                              std::to_string(rows) + ", " + std::to_string(columns) + "), }";
+// The header of NumPy's .npy format, version 1.0, of float64 in C order; `shape` as in Python: "(2, 3)".
+std::string npy_header(const std::string& shape) {
+    std::string description = "{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + ", }";
     constexpr std::size_t preamble = 10, alignment = 64;
     while ((preamble + description.size() + 1) % alignment != 0)
         description += ' ';
@@ -80,17 +80,48 @@ result<std::vector<solution>> merged(std::span<const scheduled::saved_part> save
     return all;
 }
 
+// What the columns were divided by; empty if they were not, or if nothing is known of them yet.
+result<std::vector<double>> scales_of(const scheduled::result_site& site,
+                                      std::span<const scheduled::saved_part> saved) {
+    std::vector<double> scales;
+    if (!site.unit_norm)
+        return scales;
+    for (const scheduled::saved_part& part : saved) {
+        const auto facts = read_state<double>(part, "facts");
+        if (!facts)
+            return facts.failure();
+        for (std::size_t i = 0; i + 1 < facts->size(); i += 2) // mean and square of each
+            scales.push_back(facts_of_centred((*facts)[i], (*facts)[i + 1], {0, true, true}).scale);
+    }
+    if (!scales.empty() && scales.size() != site.data.columns)
+        return error{errc::protocol, "what is saved of the columns is of other columns"};
+    return scales;
+}
+
+void write_numbers(std::ofstream& file, const std::vector<double>& numbers) {
+    file.write(reinterpret_cast<const char*>(numbers.data()),
+               static_cast<std::streamsize>(numbers.size() * sizeof(double)));
+}
+
 void write_npy(std::ofstream& file, const std::vector<solution>& all, std::uint64_t columns) {
-    const std::string header = npy_header(all.size(), columns);
-    file.write(header.data(), static_cast<std::streamsize>(header.size()));
+    file << npy_header("(" + std::to_string(all.size()) + ", " + std::to_string(columns) + ")");
     std::vector<double> row(columns);
     for (const solution& s : all) {
         std::ranges::fill(row, 0.0);
         for (std::size_t i = 0; i < s.columns.size(); ++i)
             row.at(static_cast<std::size_t>(s.columns[i])) = s.values[i];
-        file.write(reinterpret_cast<const char*>(row.data()),
-                   static_cast<std::streamsize>(row.size() * sizeof(double)));
+        write_numbers(file, row);
     }
+}
+
+void write_scales(std::ofstream& file, const std::vector<double>& scales) {
+    file << npy_header("(" + std::to_string(scales.size()) + ",)");
+    write_numbers(file, scales);
+}
+
+void write_columns(std::ofstream& file, const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+        file << name << '\n';
 }
 
 void write_coefficients(std::ofstream& file, const std::vector<solution>& all,
@@ -106,7 +137,7 @@ void write_coefficients(std::ofstream& file, const std::vector<solution>& all,
 }
 
 void write_path(std::ofstream& file, const std::vector<solution>& all) {
-    file << "lambda,objective,gap,nonzeros,intercept\n";
+    file << path_header << '\n';
     for (const solution& s : all)
         file << text_of(s.numbers.lambda) << ',' << text_of(s.numbers.objective) << ','
              << text_of(s.numbers.gap) << ',' << text_of(s.numbers.used) << ','
@@ -143,14 +174,34 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
             if (column < 0 || static_cast<std::uint64_t>(column) >= site.data.columns)
                 return error{errc::protocol,
                              "a saved solution has a column that the matrix has not"};
-    const std::pair<const char*, std::function<void(std::ofstream&)>> files[] = {
-        {"coefficients.npy", [&](std::ofstream& f) { write_npy(f, *all, site.data.columns); }},
-        {"coefficients.csv",
+    const auto scales = scales_of(site, saved);
+    if (!scales)
+        return scales.failure();
+    struct output {
+        const char* name;
+        std::function<void(std::ofstream&)> write;
+        bool is_there = true;
+    };
+    const output files[] = {
+        {result_names::coefficients,
+         [&](std::ofstream& f) { write_npy(f, *all, site.data.columns); }},
+        {result_names::table,
          [&](std::ofstream& f) { write_coefficients(f, *all, site.column_names); }},
-        {"path.csv", [&](std::ofstream& f) { write_path(f, *all); }},
-        {"summary.json", [&](std::ofstream& f) { write_summary(f, *all, site); }}};
+        {result_names::path, [&](std::ofstream& f) { write_path(f, *all); }},
+        {result_names::columns, [&](std::ofstream& f) { write_columns(f, site.column_names); },
+         !site.column_names.empty()},
+        {result_names::scales, [&](std::ofstream& f) { write_scales(f, *scales); },
+         !scales->empty()},
+        {result_names::summary, [&](std::ofstream& f) { write_summary(f, *all, site); }}};
     std::vector<std::string> names;
-    for (const auto& [name, write] : files) {
+    for (const auto& [name, write, is_there] : files) {
+        std::error_code failed;
+        if (!is_there && !std::filesystem::remove(site.directory / name, failed) && failed)
+            return error{errc::io,
+                         (site.directory / name).string() +
+                             ": of an earlier run, cannot be removed: " + failed.message()};
+        if (!is_there)
+            continue;
         if (auto written = write_file(site.directory / name, write); !written)
             return written.failure();
         names.emplace_back(name);

@@ -9,7 +9,13 @@ import shutil
 import signal
 import subprocess
 
+from support import APP as NETWORK
 from support import SOURCE, TROUPE, TroupeTest, main
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 ROWS, COLUMNS = 120, 12
 LAMBDA = 0.05
@@ -180,6 +186,92 @@ class Programs(TroupeTest):
         damaged = self.troupe("run", self.app(slow), "--nodes", 2, "--resume")
         self.assert_one_line_error(damaged, 2, "damaged", "worker-0.safetensors")
 
+    def trained(self, text):
+        run = self.troupe("run", self.app(text), "--devices", "cpu:1", "--json")
+        self.assertEqual(run.code, 0, str(run))
+
+    def test_what_a_result_predicts_and_how_well_is_what_its_coefficients_say(self):
+        """Beside plain sums, and beside numpy's product where numpy is there."""
+        for name, text in (("lambda", APP), ("intercept", APP.replace(", intercept: false", "")),
+                           ("scaled", APP.replace("y}}", "y}, scale: unit_norm}").replace(", intercept: false", ""))):
+            with self.subTest(name):
+                self.trained(text)
+                b = self.coefficients()
+                intercept = float((self.folder / "result/path.csv").read_text().splitlines()[1].split(",")[-1])
+                if name == "scaled":
+                    means = [sum(row[j] for row in self.rows) / ROWS for j in range(COLUMNS)]
+                    b = [c / math.sqrt(sum((row[j] - means[j]) ** 2 for row in self.rows)) for j, c in enumerate(b)]
+                expected = [intercept + sum(x * c for x, c in zip(row, b)) for row in self.rows]
+                predicted = self.troupe("predict", self.app(text)).out.splitlines()
+                self.assertEqual((predicted[0], len(predicted)), ("prediction", 1 + ROWS))
+                for found, wanted in zip(map(float, predicted[1:]), expected):
+                    self.assertAlmostEqual(found, wanted, delta=1e-6)  # features are kept as float32
+                errors = [(y - p) ** 2 for y, p in zip(self.targets, expected)]
+                mean = sum(self.targets) / ROWS
+                line, = self.troupe("evaluate", self.app(text), "result", "--json").event("evaluation")
+                self.assertEqual((line["program"], line["rows"]), ("lasso", ROWS))
+                self.assertAlmostEqual(line["mse"], sum(errors) / ROWS, delta=1e-6)
+                self.assertAlmostEqual(line["r2"], 1 - sum(errors) / sum((y - mean) ** 2 for y in self.targets), delta=1e-6)
+                self.assertRegex(self.troupe("evaluate", self.app(text)).out, r"^mse \S+  r2 0\.\d+  of \S*result\n$")
+                if numpy is None:
+                    continue
+                saved = numpy.load(self.folder / "result/coefficients.npy")[0]
+                if name == "scaled":
+                    saved = saved / numpy.load(self.folder / "result/scales.npy")
+                product = numpy.array(self.rows, "f4").astype("f8") @ saved + intercept
+                self.assertLess(abs(product - [float(p) for p in predicted[1:]]).max(), 1e-12)
+
+    def test_new_data_needs_no_targets(self):
+        path = APP.replace("lambda: 0.05", "path: {count: 4, ratio: 0.01}")
+        self.trained(path)
+        (self.folder / "new.csv").write_text("\n".join(
+            [",".join(f"x{j}" for j in range(COLUMNS)), *(",".join(map(str, row)) for row in self.rows[:7])]) + "\n")
+        said = self.troupe("predict", self.app(path), "--data", "new.csv", "--out", "predicted.csv", "--json")
+        line, = said.event("predictions")
+        self.assertEqual((line["rows"], line["lines"], line["file"]), (7, 7, "predicted.csv"))
+        written = (self.folder / "predicted.csv").read_text()
+        lambdas = [line.split(",")[0] for line in (self.folder / "result/path.csv").read_text().splitlines()[1:]]
+        self.assertEqual(written.splitlines()[0], ",".join(f"lambda {number}" for number in lambdas))
+        self.assertEqual(written.splitlines(), self.troupe("predict", self.app(path)).out.splitlines()[:8])
+        again = self.troupe("predict", self.app(path), "--out", "predicted.csv")
+        self.assert_one_line_error(again, 2, "predicted.csv: is there already")
+        self.assertEqual(self.troupe("predict", self.app(path), "--out", "predicted.csv", "--force").code, 0)
+        (self.folder / "full").symlink_to("/dev/full")
+        full = self.troupe("predict", self.app(path), "--out", "full", "--force")
+        self.assert_one_line_error(full, 2, "--out: full: cannot be written")
+        self.assertTrue((self.folder / "full").is_symlink())
+        evaluated = self.troupe("evaluate", self.app(path), "--json").event("evaluation")
+        self.assertEqual([str(e["lambda"]) for e in evaluated], lambdas)
+        self.assertEqual(sorted(evaluated, key=lambda e: -e["mse"]), evaluated)
+
+    def test_a_result_or_data_that_does_not_fit_is_one_sentence(self):
+        self.trained(APP)
+        app = self.app(APP)
+
+        def refused(why, *words, command="predict", code=2):
+            with self.subTest(why=why):
+                self.assert_one_line_error(self.troupe(command, app, *words), code, why)
+
+        for folder in ("empty", "other"):
+            (self.folder / folder).mkdir()
+        (self.folder / "other/summary.json").write_text('{"program": "lda"}')
+        (self.folder / "swapped.csv").write_text(",".join(f"x{j}" for j in reversed(range(COLUMNS))) + "\n" + "1," * (COLUMNS - 1) + "1\n")
+        (self.folder / "narrow.csv").write_text("x0,x1\n1,2\n")
+        refused("nowhere: no such folder", "nowhere")
+        refused("empty: has no summary.json", "empty")
+        refused('is a result of the program "lda"', "other")
+        refused("with the same columns", "--data", "narrow.csv")
+        refused('column 0 of the data is "x11"', "--data", "swapped.csv")
+        refused("none.csv", "--data", "none.csv")
+        refused('no target column "y"', "--data", "narrow.csv", command="evaluate")
+        refused("without data.scale: unit_norm", "--set", "data.scale=unit_norm")
+        refused("--weights is for networks", "--weights", "x", command="evaluate")
+        bare = APP.replace("result: {directory: result}\n", "")
+        self.assert_one_line_error(self.troupe("predict", self.app(bare)), 2, "names no folder")
+        network = self.app(NETWORK)
+        self.assert_one_line_error(self.troupe("predict", network), 2, "predicts nothing")
+        self.assert_one_line_error(self.troupe("evaluate", network, "result"), 2, "RESULT and --data are for programs")
+
     def test_bad_input_is_one_line_each(self):
         def check(text, why, code=2, command=("check",), **files):
             for name, content in files.items():
@@ -200,6 +292,18 @@ class Programs(TroupeTest):
         check(APP.replace("dynamic: {window: 2}", "random: {}"), "schedule.random: unknown key")
         check(APP.replace("{dynamic: {window: 2}}", "{workers: 1000}"), "1000 workers for 120 rows", command=("run", "--nodes", 2))
         check(APP.replace("{dynamic: {window: 2}}", "{shards: 50}"), "50 shards for 12 variables", command=("run", "--nodes", 2))
+        for data, why in (
+            ("{documents: {lines: x.csv}}", "data.documents: has no targets, which the program needs"),
+            ("{documents: {lines: x.csv, text: texts}}", 'data.documents.text: conflicts with "lines"'),
+            ("{documents: {documents_min: 2}}", "give exactly one of counts, text, lines or dictionary"),
+            ("{documents: {lines: x.csv, vocabulary: v}}", "data.documents.vocabulary: goes with counts"),
+            ("{documents: {counts: c, stop_words: english}}", "counts without a vocabulary have no words"),
+            ("{documents: {lines: x.csv, stem: klingon}}", 'data.documents.stem: unknown word "klingon"'),
+            ("{ratings: {train: x.csv}}", "data.ratings: has no targets, which the program needs"),
+            ("{ratings: {test: x.csv}}", 'data.ratings: missing key "train"'),
+            ("{ratings: {train: x.csv}, scale: unit_norm}", "data.scale: is for matrices"),
+        ):
+            check(APP.replace("{matrix: {features: x.csv, target_column: y}}", data), why)
         check(APP, "names no checkpoint folder", command=("run", "--resume"))
         check(APP, "no module of a program", command=("check", "--program", __file__))
         check(APP, "none.so", command=("check", "--program", "none.so"))
@@ -226,6 +330,8 @@ class OwnProgram(TroupeTest):
         self.assertIn("Weight of the squared coefficients", self.troupe("explain", "program.ridge", *self.module).out)
         run = self.troupe("run", "ridge/ridge.yaml", "--nodes", 2, "--json", *self.module)
         self.assertEqual(run.code, 0, str(run))
+        for command, why in (("predict", "predicts nothing"), ("evaluate", "does not say how well")):
+            self.assert_one_line_error(self.troupe(command, "ridge/ridge.yaml", *self.module), 2, why)
         b = [float(line) for line in (self.folder / "ridge/ridge_result/ridge.txt").read_text().splitlines()]
         n, penalty = len(self.rows), 0.1
         for j in range(COLUMNS):  # the gradient is zero

@@ -1,4 +1,4 @@
-// check, explain and evaluate: what needs no cluster. What errors print, and their exit codes.
+// check, explain, evaluate and predict: what needs no cluster. What errors print, and their exit codes.
 #include <iostream>
 
 #include "tools/troupe/commands.hpp"
@@ -100,6 +100,17 @@ int evaluate(const evaluate_options& options, job_table jobs) {
         return report(
             app->error_at(kind.app.key, "has nothing to evaluate: no samples are held out"));
     return kind.evaluate(*app, options);
+}
+
+int predict(const predict_options& options, job_table jobs) {
+    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    if (!app)
+        return report(app.failure());
+    const job_kind& kind = kind_of(*app, jobs);
+    if (!kind.predict)
+        return report(app->error_at(kind.app.key, "predicts nothing; of networks that write or "
+                                                  "translate, troupe generate does"));
+    return kind.predict(*app, options);
 }
 
 } // namespace troupe::cli

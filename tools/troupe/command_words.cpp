@@ -20,6 +20,15 @@ void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
         ->capture_default_str();
 }
 
+void add_result(CLI::App* command, std::string& result, std::string& data) {
+    command->add_option("RESULT", result,
+                        "Of a program: the folder that it wrote; without it the app's "
+                        "result.directory.");
+    command->add_option("--data", data,
+                        "Of a program: a file in the place of the one with the rows, such as "
+                        "data.matrix.features.");
+}
+
 } // namespace
 
 CLI::Option* add_transport(CLI::App* command, std::string& transport) {
@@ -45,13 +54,16 @@ int chosen_jobs::call(const std::function<int(job_table)>& command) const {
 }
 
 void add_evaluate(CLI::App& program, evaluate_options& options, chosen_jobs& jobs, int& code) {
-    auto* command = program.add_subcommand("evaluate", "Test saved weights on the test samples.");
+    auto* command = program.add_subcommand(
+        "evaluate", "Test saved weights on the test samples, or a program's result on data.");
     command->footer(
         "Examples: troupe evaluate my_app.yaml\n"
-        "          troupe evaluate my_app.yaml --weights weights.safetensors\n\n"
+        "          troupe evaluate my_app.yaml --weights weights.safetensors\n"
+        "          troupe evaluate my_program.yaml result --data held_out.csv\n\n"
         "Of an app with data.translation it also translates the test sentences and counts\n"
         "those that are exactly as they should be.");
     add_app(command, options.app);
+    add_result(command, options.result, options.data);
     command->add_option("--weights", options.weights,
                         "A checkpoint, a folder of them, or a safetensors file; without it the "
                         "app's latest checkpoint.");
@@ -60,6 +72,24 @@ void add_evaluate(CLI::App& program, evaluate_options& options, chosen_jobs& job
     jobs.add_option(command);
     command->callback(
         [&] { code = jobs.call([&](job_table kinds) { return evaluate(options, kinds); }); });
+}
+
+void add_predict(CLI::App& program, predict_options& options, chosen_jobs& jobs, int& code) {
+    auto* command = program.add_subcommand(
+        "predict", "Let a program's result predict: a line of CSV for each row of the data.");
+    command->footer(
+        "Examples: troupe predict my_program.yaml result --data new.csv\n"
+        "          troupe predict my_program.yaml --data new.csv --out predicted.csv\n\n"
+        "The data needs no targets; those that it has are not looked at.");
+    add_app(command, options.app);
+    add_result(command, options.result, options.data);
+    auto* out = command->add_option("--out", options.out, "File to write to.");
+    command->add_flag("--force", options.force, "Replace a file that is there.")->needs(out);
+    add_memory(command, options.memory_mb);
+    command->add_flag("--json", options.json, "Say as JSON what was written.")->needs(out);
+    jobs.add_option(command);
+    command->callback(
+        [&] { code = jobs.call([&](job_table kinds) { return predict(options, kinds); }); });
 }
 
 void add_convert(CLI::App& program, convert_options& options, int& code) {

@@ -37,6 +37,7 @@ class chosen_jobs {
 
 // Each adds its command, which reads its words into the options and leaves its exit code in `code`.
 void add_evaluate(CLI::App& program, evaluate_options& evaluate, chosen_jobs& jobs, int& code);
+void add_predict(CLI::App& program, predict_options& predict, chosen_jobs& jobs, int& code);
 void add_convert(CLI::App& program, convert_options& convert, int& code);
 void add_generate(CLI::App& program, generate_options& generate, int& code);
 void add_inspect(CLI::App& program, inspect_words& inspect, int& code);

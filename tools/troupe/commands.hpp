@@ -92,11 +92,24 @@ int node(const node_options_cli& options, job_table jobs);
 
 struct evaluate_options {
     app_choice app;
-    std::string weights;            // source of the weights, see load_weights
+    std::string result;             // of programs: folder of the result; empty: the app file's
+    std::string data;               // of programs: file in the place of the data's
+    std::string weights;            // of networks: source of the weights, see load_weights
     std::uint64_t memory_mb = 4096; // MiB: bound of the memory
     bool json = false;
 };
 int evaluate(const evaluate_options& options, job_table jobs);
+
+struct predict_options {
+    app_choice app;
+    std::string result;             // folder of the result; empty: the app file's
+    std::string data;               // file in the place of the data's; empty: the app file's
+    std::string out;                // file to write; empty: standard output
+    bool force = false;             // replaces that file
+    std::uint64_t memory_mb = 4096; // MiB: bound of the memory
+    bool json = false;              // of what is said about the file
+};
+int predict(const predict_options& options, job_table jobs);
 
 struct convert_options {
     app_choice app;

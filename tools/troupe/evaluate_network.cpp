@@ -135,6 +135,9 @@ void print(const evaluation& done) {
 } // namespace
 
 int evaluate_network(const training_app& app, const evaluate_options& options) {
+    if (!options.result.empty() || !options.data.empty())
+        return report({errc::usage, "RESULT and --data are for programs; the weights of a network "
+                                    "are named by --weights, its test samples by the app file"});
     const auto data = load_samples(app);
     if (!data)
         return report(data.failure());

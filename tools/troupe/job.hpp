@@ -24,6 +24,7 @@
 namespace troupe::cli {
 
 struct evaluate_options;
+struct predict_options;
 struct run_nodes;
 
 // The surroundings in which a job is planned.
@@ -103,6 +104,8 @@ struct job_kind {
         open;
     // The `evaluate` command, which returns its exit code; empty: there is nothing to evaluate.
     std::function<int(const app_definition&, const evaluate_options&)> evaluate;
+    // The `predict` command, likewise; empty: there is nothing to predict.
+    std::function<int(const app_definition&, const predict_options&)> predict;
 };
 
 using job_table = std::span<const job_kind>;

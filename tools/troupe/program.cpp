@@ -261,6 +261,7 @@ struct command_line {
     cli::plan_options plan;
     std::string key;
     cli::evaluate_options evaluate;
+    cli::predict_options predict;
     cli::convert_options convert;
     cli::generate_options generate;
     cli::status_options status;
@@ -278,6 +279,7 @@ command_line::command_line(CLI::App& program, const cli::job_source& source) : j
     add_plan(program, plan, jobs, code);
     add_explain(program, key, jobs, code);
     cli::add_evaluate(program, evaluate, jobs, code);
+    cli::add_predict(program, predict, jobs, code);
     cli::add_convert(program, convert, code);
     cli::add_generate(program, generate, code);
     add_status(program, status, code);

@@ -6,13 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/scheduled/leader.hpp"
-#include "actors/scheduled/matrix_pieces.hpp"
+#include "actors/scheduled/open_data.hpp"
 #include "actors/scheduled/program_app.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "actors/scheduled/run_checkpoints.hpp"
 #include "actors/scheduled/scheduled_messages.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/quantities.hpp"
+#include "tools/troupe/program_result.hpp"
 
 namespace troupe::cli {
 
@@ -36,9 +37,11 @@ class program_of_data final : public job {
           saved_{std::move(saved)} {}
 
     std::vector<std::string> notes() const override {
-        if (app_.app().hasResult())
-            return {};
-        return {"result: absent, so that nothing is written; name a folder by result.directory"};
+        std::vector<std::string> all = data_->notes();
+        if (!app_.app().hasResult())
+            all.push_back("result: absent, so that nothing is written; name a folder by "
+                          "result.directory");
+        return all;
     }
 
     result<void> check_place(const std::vector<plan_device>& devices) const override {
@@ -226,7 +229,7 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
     TROUPE_CHECK(row != programs->end(), "the language knows the programs of the table alone");
     if (auto fits = check_schedule(app, *row); !fits)
         return fits.failure();
-    auto data = open_data(app.app().getData(), row->needs_targets);
+    auto data = open_data(app.app().getData(), {.needs_targets = row->needs_targets});
     if (!data)
         return app.at_its_place(data.failure());
     if (row->check) {
@@ -258,9 +261,16 @@ job_kind program_job(std::shared_ptr<const program_table> programs) {
         members.push_back({p.name, p.settings, p.doc});
     job_kind kind{.app = program_app_kind(std::move(members)),
                   .roles = program_roles(programs),
-                  .open = [programs](const app_definition& app, job_purpose purpose, bool resume) {
-                      return open(app, programs, purpose, resume);
-                  }};
+                  .open = [programs](const app_definition& app, job_purpose purpose,
+                                     bool resume) { return open(app, programs, purpose, resume); },
+                  .evaluate =
+                      [programs](const app_definition& app, const evaluate_options& options) {
+                          return evaluate_program(program_app{app}, *programs, options);
+                      },
+                  .predict =
+                      [programs](const app_definition& app, const predict_options& options) {
+                          return predict_by_program(program_app{app}, *programs, options);
+                      }};
     append(kind.messages, scheduled_messages{});
     return kind;
 }

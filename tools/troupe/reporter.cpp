@@ -1,12 +1,12 @@
 #include "tools/troupe/reporter.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "actors/runtime/actor_names.hpp"
 #include "schemas/base/quantities.hpp"
+#include "tools/troupe/number_words.hpp"
 
 namespace troupe::cli {
 
@@ -24,46 +24,10 @@ std::string text(const char* format, Args... args) {
     return buffer;
 }
 
-std::string with_spaces(std::string name) {
-    std::ranges::replace(name, '_', ' ');
-    return name;
-}
-
-// "train loss 0.1234", "91.54%" with its name, "123 samples/s", "1.2 s".
-std::string words_of(const named_number& n, const char* share_format) {
-    constexpr std::string_view a_second = "_per_second";
-    switch (n.style) {
-    case proto::NumberStyle::REAL:
-        return with_spaces(n.name) + text(" %.4f", n.value);
-    case proto::NumberStyle::SHARE:
-        return with_spaces(n.name) + text(share_format, 100 * n.value);
-    case proto::NumberStyle::COUNT:
-        return with_spaces(n.name) + text(" %.0f", n.value);
-    case proto::NumberStyle::RATE:
-        return text("%.0f ", n.value) +
-               with_spaces(n.name.substr(
-                   0, n.name.size() - (n.name.ends_with(a_second) ? a_second.size() : 0))) +
-               "/s";
-    case proto::NumberStyle::SECONDS:
-        return text("%.1f s", n.value);
-    case proto::NumberStyle::PRECISE:
-        return with_spaces(n.name) + text(" %.6g", n.value);
-    }
-    return with_spaces(n.name); // of a form that a later build has
-}
-
 // Text that is no object counts as an empty one.
 json object_of(const std::string& text) {
     json parsed = json::parse(text, nullptr, false);
     return parsed.is_object() ? parsed : json::object();
-}
-
-void add_numbers(json& to, const std::vector<named_number>& numbers) {
-    for (const named_number& n : numbers)
-        if (n.style == proto::NumberStyle::COUNT && std::abs(n.value) <= 1ull << 53) // not for NaN
-            to[n.name] = static_cast<std::int64_t>(n.value);
-        else
-            to[n.name] = n.value;
 }
 
 // Bytes in names of files that are no UTF-8 are replaced.

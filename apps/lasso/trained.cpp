@@ -1,0 +1,215 @@
+#include "apps/lasso/trained.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/lasso/result_files.hpp"
+#include "apps/lasso/settings.hpp"
+
+namespace troupe::lasso {
+
+namespace {
+
+using scheduled::matrix_piece;
+using scheduled::result_use;
+
+error not_finite(const result_use& use) {
+    return {errc::numeric, use.directory.string() + ": what it predicts on this data is too large "
+                                                    "for a number; use data in the units of the "
+                                                    "data that it was trained on"};
+}
+
+std::string lambda_text(const solution& s) {
+    return "lambda " + text_of(s.numbers.lambda);
+}
+
+// Goes through all rows of the data.
+result<void> each_piece(const result_use& use,
+                        const std::function<result<void>(const matrix_piece&)>& with) {
+    for (;;) {
+        auto rows = use.rows->next(use.data.rows, *use.memory);
+        if (!rows)
+            return rows.failure();
+        if (!*rows)
+            return {};
+        const auto piece = scheduled::read_matrix_piece((*rows)->tensors, use.data.columns);
+        if (!piece)
+            return piece.failure();
+        if (auto done = with(*piece); !done)
+            return done;
+    }
+}
+
+// Of the differences of a solution from the targets.
+struct fit_sums {
+    std::uint64_t rows = 0;
+    double mean = 0, spread = 0; // of the targets: their mean, and the sum of squares about it
+    std::vector<double> errors;  // of each solution: sum of squares
+
+    void add(double target, std::span<const double> predicted) {
+        ++rows;
+        const double from_mean = target - mean;
+        mean += from_mean / static_cast<double>(rows);
+        spread += from_mean * (target - mean);
+        for (std::size_t s = 0; s < predicted.size(); ++s)
+            errors[s] += (target - predicted[s]) * (target - predicted[s]);
+    }
+    double mse(std::size_t s) const { return errors[s] / static_cast<double>(rows); }
+    double r2(std::size_t s) const {
+        if (spread > 0)
+            return 1 - errors[s] / spread;
+        return errors[s] == 0 ? 1.0 : 0.0;
+    }
+};
+
+result<trained_lasso> open(const result_use& use) {
+    auto model = read_result(use.directory, use.unit_norm);
+    if (!model)
+        return model.failure();
+    if (auto fits = check_columns(*model, use); !fits)
+        return fits.failure();
+    return model;
+}
+
+} // namespace
+
+result<void> check_columns(const trained_lasso& model, const result_use& use) {
+    const std::uint64_t columns = use.data.columns;
+    if (columns > model.columns || (columns < model.columns && !use.data.is_sparse))
+        return error{errc::usage, "the data has " + std::to_string(columns) + " columns, but " +
+                                      use.directory.string() + " is of data with " +
+                                      std::to_string(model.columns) +
+                                      "; give data with the same columns"};
+    if (model.column_names.empty() || use.column_names.empty())
+        return {};
+    const auto [own, given] = std::ranges::mismatch(model.column_names, use.column_names);
+    if (own == model.column_names.end() || given == use.column_names.end())
+        return {};
+    return error{errc::usage, "column " + std::to_string(own - model.column_names.begin()) +
+                                  " of the data is \"" + *given + "\", but \"" + *own +
+                                  "\" of the data that " + use.directory.string() +
+                                  " is of; give the same columns in the same order"};
+}
+
+// ---- sums ----
+
+linear_sums::linear_sums(const trained_lasso& model) {
+    struct entry {
+        std::int32_t column;
+        coefficient of;
+    };
+    std::vector<entry> all;
+    for (std::uint32_t s = 0; s < model.solutions.size(); ++s) {
+        const solution& from = model.solutions[s];
+        intercepts_.push_back(from.numbers.intercept);
+        for (std::size_t i = 0; i < from.columns.size(); ++i)
+            all.push_back({from.columns[i], {s, from.values[i]}});
+    }
+    std::ranges::stable_sort(all, {}, &entry::column);
+    for (const entry& e : all) {
+        if (used_.empty() || used_.back() != e.column) {
+            used_.push_back(e.column);
+            starts_.push_back(coefficients_.size());
+        }
+        coefficients_.push_back(e.of);
+    }
+    starts_.push_back(coefficients_.size());
+}
+
+void linear_sums::add_column(std::size_t used, double value, std::span<double> to) const {
+    for (std::size_t i = starts_[used]; i < starts_[used + 1]; ++i)
+        to[coefficients_[i].solution] += coefficients_[i].value * value;
+}
+
+void linear_sums::add_dense(std::span<const float> values, std::span<double> to) const {
+    for (std::size_t u = 0; u < used_.size(); ++u)
+        add_column(u, static_cast<double>(values[static_cast<std::size_t>(used_[u])]), to);
+}
+
+void linear_sums::add_sparse(std::span<const std::int32_t> indices, std::span<const float> values,
+                             std::span<double> to) const {
+    auto at = used_.begin();
+    for (std::size_t i = 0; i < indices.size() && at != used_.end(); ++i) {
+        at = std::lower_bound(at, used_.end(), indices[i]);
+        if (at != used_.end() && *at == indices[i])
+            add_column(static_cast<std::size_t>(at - used_.begin()), static_cast<double>(values[i]),
+                       to);
+    }
+}
+
+result<void> linear_sums::each_row(const matrix_piece& piece, const row_function& with) const {
+    std::vector<double> sums;
+    const std::size_t columns = piece.rows() > 0 ? piece.values.size() / piece.rows() : 0;
+    for (std::size_t r = 0; r < piece.rows(); ++r) {
+        sums = intercepts_;
+        if (piece.is_sparse()) {
+            const auto first = static_cast<std::size_t>(piece.starts[r]);
+            const auto count = static_cast<std::size_t>(piece.starts[r + 1]) - first;
+            add_sparse(piece.indices.subspan(first, count), piece.values.subspan(first, count),
+                       sums);
+        } else {
+            add_dense(piece.values.subspan(r * columns, columns), sums);
+        }
+        if (auto done = with(r, sums); !done)
+            return done;
+    }
+    return {};
+}
+
+// ---- what the program is asked ----
+
+result<std::vector<std::vector<named_number>>> score(const result_use& use) {
+    const auto settings = read_settings(use.settings);
+    if (!settings)
+        return settings.failure();
+    const auto model = open(use);
+    if (!model)
+        return model.failure();
+    const linear_sums sums{*model};
+    fit_sums fit;
+    fit.errors.resize(sums.solutions());
+    const auto add = [&](const matrix_piece& piece) {
+        return sums.each_row(piece, [&](std::size_t row, std::span<const double> predicted) {
+            const double given = piece.targets[row];
+            fit.add(settings->label ? given == *settings->label : given, predicted);
+            return result<void>{};
+        });
+    };
+    if (auto done = each_piece(use, add); !done)
+        return done.failure();
+    std::vector<std::vector<named_number>> all;
+    for (std::size_t s = 0; s < sums.solutions(); ++s) {
+        if (!std::isfinite(fit.mse(s)) || !std::isfinite(fit.spread))
+            return not_finite(use);
+        auto& numbers = all.emplace_back();
+        using enum proto::NumberStyle;
+        if (sums.solutions() > 1)
+            numbers.push_back({"lambda", model->solutions[s].numbers.lambda, PRECISE});
+        numbers.push_back({"mse", fit.mse(s), PRECISE});
+        numbers.push_back({"r2", fit.r2(s), PRECISE});
+    }
+    return all;
+}
+
+result<void> predict(const result_use& use, scheduled::prediction_table& to) {
+    const auto model = open(use);
+    if (!model)
+        return model.failure();
+    std::vector<std::string> names{"prediction"};
+    if (model->solutions.size() > 1) {
+        names.clear();
+        std::ranges::transform(model->solutions, std::back_inserter(names), lambda_text);
+    }
+    if (auto begun = to.begin(names); !begun)
+        return begun;
+    const linear_sums sums{*model};
+    return each_piece(use, [&](const matrix_piece& piece) {
+        return sums.each_row(piece, [&](std::size_t, std::span<const double> predicted) {
+            const bool is_finite =
+                std::ranges::all_of(predicted, [](double x) { return std::isfinite(x); });
+            return is_finite ? to.add(predicted) : not_finite(use);
+        });
+    });
+}
+
+} // namespace troupe::lasso
