@@ -14,8 +14,8 @@
 
 namespace troupe::lda {
 
-// "perplexity" of the words of the data (topic_model.hpp), and the numbers of "documents" and "tokens" whose words are known.
-// For documents that the model was found from, it is too good.
+// "perplexity" of the words of the data (topic_model.hpp), and the numbers of "documents" and "tokens" whose words are
+// known. For documents that the model was found from, it is too good.
 result<std::vector<std::vector<named_number>>> score(const scheduled::result_use& use);
 
 // The shares of all topics, a line for each document.
