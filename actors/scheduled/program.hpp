@@ -259,13 +259,12 @@ struct program {
     // Part of the result is with the workers: they save what they are when the run ends, too, which is at a phase after
     // the probe that concludes it. Programs whose variables rotate are so.
     bool result_is_with_workers = false;
-    // `troupe evaluate`: how well the result fits the data, which has targets if the program needs them. Numbers by
-    // name, for each solution that the result has: for every lambda of a path. Empty: the program does not say. Blocks
-    // on files.
-    std::function<result<std::vector<std::vector<named_number>>>(const result_use&)> score = {};
-    // `troupe predict`: a line for each row of the data, in order, or for whatever else is predicted. The data's
-    // targets are not to be looked at: they are zeros, if it has none. Empty: the program predicts nothing. Blocks on
+    // `troupe evaluate`: how well the result fits the data, which has targets if the program needs them. Numbers by name,
+    // for each solution that the result has: for every lambda of a path. Empty: the program does not say. Blocks on
     // files.
+    std::function<result<std::vector<std::vector<named_number>>>(const result_use&)> score = {};
+    // `troupe predict`: a line for each row of the data, in order, or for whatever else is predicted. Targets are not to
+    // be looked at: those of data without any are zeros. Empty: the program predicts nothing. Blocks on files.
     std::function<result<void>(const result_use&, prediction_table&)> predict = {};
     std::string module_sha256 = {}; // of its module's file; empty: it is part of troupe
 };

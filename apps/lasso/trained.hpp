@@ -1,14 +1,14 @@
 // What the program "lasso" has left behind (result_files.hpp), read again: for predictions, and for how well it fits data.
 //
 //     const auto model = read_result(folder, false);
-//     linear_sums sums{*model};
-//     sums.add(piece, [](std::size_t row, std::span<const double> predicted) { ... });
+//     const linear_sums sums{*model};
+//     sums.each_row(piece, [](std::size_t row, std::span<const double> predicted) { ... });
 //
 // Files may be damaged, of another program, or written by others: all is checked as it is read, and no size is believed
 // before the length of a file confirms it.
 //
-// Threads: values; reading blocks on files. Errors: errc::data "FILE: ..." for what is damaged; errc::usage for a folder that
-// is of no such run, and for data that it does not fit; errc::io where a file cannot be read.
+// Threads: values; reading blocks on files. Errors: errc::data "FILE: ..." for what is damaged; errc::usage for a folder
+// that is of no such run, and for data that it does not fit; errc::io where a file cannot be read.
 #pragma once
 
 #include <filesystem>
@@ -62,8 +62,8 @@ class linear_sums {
     std::vector<coefficient> coefficients_; // column by column
 };
 
-// Mean squared error and R2 of each solution on the data: "mse", "r2" and, if there are several, "lambda". As scikit-learn has
-// it, R2 of targets that are all the same is 1 if they are met exactly, else 0.
+// Mean squared error and R2 of each solution on the data: "mse", "r2" and, if there are several, "lambda". As scikit-learn
+// has it, R2 of targets that are all the same is 1 if they are met exactly, else 0.
 result<std::vector<std::vector<named_number>>> score(const scheduled::result_use& use);
 
 // A column for each solution.

@@ -50,6 +50,8 @@ RUN = {
     "troupe explain program.lasso": [],
     "troupe explain schedule.dynamic": [],
     "troupe run apps/lasso/shirts.yaml --nodes 2": ["--set", "result.directory=shirts"],
+    "troupe evaluate apps/lasso/shirts.yaml RESULT": [],
+    "troupe predict apps/lasso/shirts.yaml RESULT --out predicted.csv": [],
     "troupe explain topology.sync.codec": [],
     "troupe evaluate APP.yaml": [],
     "troupe evaluate APP.yaml --weights WEIGHTS": [],
@@ -232,6 +234,7 @@ class Commands(TroupeTest):
                 "CHECKPOINT": lambda: "checkpoints",
                 "TO": lambda: "to.safetensors",
                 "FOLDER": lambda: "converted",
+                "RESULT": lambda: "shirts",                 # of the page's run
             }.get(word, lambda: word)()
         return self.words[word]
 

@@ -156,4 +156,19 @@ BOOST_AUTO_TEST_CASE(damaged_gzip_is_refused_with_the_byte) {
                    .find("cut.gz: byte ") == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_target_column_that_is_not_needed_may_be_missing) {
+    matrix_settings with = csv("a,y,b\n1,2,3\n", "y");
+    with.needs_target_column = false;
+    BOOST_TEST((rows_of(with) == table{{1, 3}}));
+    matrix_settings without = csv("a,b\n1,3\n", "y");
+    BOOST_TEST(refused(without).find("no target column \"y\"") != std::string::npos);
+    without.needs_target_column = false;
+    BOOST_TEST((rows_of(without) == table{{1, 3}}));
+    matrix_settings other = features_in(plain("b", "1 1:5\n"));
+    other.target_column = "y";
+    BOOST_TEST(!refused(other, errc::usage).empty());
+    other.needs_target_column = false;
+    BOOST_TEST((rows_of(other) == table{{5}}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

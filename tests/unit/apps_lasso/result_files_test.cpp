@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "apps/lasso/result_files.hpp"
+#include "apps/lasso/saved_state.hpp"
 #include "apps/lasso/solutions.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -47,7 +48,8 @@ BOOST_AUTO_TEST_CASE(have_the_coefficients_of_all_schedulers_for_every_lambda) {
     const auto names = write_result(site, run.parts);
     BOOST_REQUIRE(names.ok());
     BOOST_TEST((*names == std::vector<std::string>{"coefficients.npy", "coefficients.csv",
-                                                   "path.csv", "summary.json"}));
+                                                   "path.csv", "columns.txt", "summary.json"}));
+    BOOST_TEST(text_of(folder.path() / "columns.txt") == "a\nb\nc\nsay \"d\", e\nf\n");
     BOOST_TEST(text_of(folder.path() / "coefficients.csv") == "lambda,column,coefficient\n"
                                                               "0.25,b,0.5\n"
                                                               "0.25,\"say \"\"d\"\", e\",-2\n"
@@ -76,6 +78,32 @@ BOOST_AUTO_TEST_CASE(name_columns_without_names_by_their_numbers) {
     BOOST_REQUIRE(write_result(site, run.parts).ok());
     BOOST_TEST(text_of(folder.path() / "coefficients.csv").find("0.25,3,-2\n") !=
                std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(of_an_earlier_run_do_not_stay_where_they_no_longer_belong) {
+    saved_run run;
+    const test::temporary_folder folder;
+    scheduled::result_site site;
+    site.directory = folder.path();
+    site.data = {100, 5, 500, false};
+    site.column_names = {"a", "b", "c", "d", "e"};
+    site.unit_norm = true;
+    const std::vector<double> facts[] = {{0, 4, 1, 9}, {0, 1, 0, 0, 2, 16}};
+    for (std::size_t s = 0; s < 2; ++s)
+        BOOST_REQUIRE(append_state<double>(run.memory, "facts", facts[s], run.parts[s]).ok());
+    BOOST_REQUIRE(write_result(site, run.parts).ok());
+    const std::string npy = text_of(folder.path() / "scales.npy");
+    BOOST_TEST(npy.find("'shape': (5,)") != std::string::npos);
+    BOOST_REQUIRE(npy.size() == 128u + 40);
+    double values[5];
+    std::memcpy(values, npy.data() + 128, sizeof values);
+    const double expected[5] = {2, 3, 1, 1, 4};
+    BOOST_TEST(values == expected, boost::test_tools::per_element());
+    site.column_names.clear();
+    site.unit_norm = false;
+    BOOST_REQUIRE(write_result(site, run.parts).ok());
+    BOOST_TEST(!std::filesystem::exists(folder.path() / "columns.txt"));
+    BOOST_TEST(!std::filesystem::exists(folder.path() / "scales.npy"));
 }
 
 BOOST_AUTO_TEST_CASE(are_refused_where_they_cannot_be_written_or_do_not_fit) {
