@@ -38,6 +38,10 @@ struct ProgramData $A.doc("Exactly one source of data, and the scaling applied t
     idx @1 :IdxMatrix
         $A.doc("IDX files, the format of MNIST and Fashion-MNIST, plain or gzip: a row for each image, a column for each "
             "pixel.");
+    documents @3 :DocumentsData
+        $A.doc("Texts, or counts of their words: a row for each document, a column for each word of the vocabulary, which "
+            "holds how often the word is in the document.");
+    ratings @4 :RatingsData $A.doc("Ratings: a row for each user, a column for each item, of which few have a number.");
   }
   scale @2 :ColumnScale = none $A.doc("Scaling of the columns before anything is computed.");
 }
@@ -67,6 +71,68 @@ enum CsvHeader {
 struct IdxMatrix {
   images @0 :Text $A.required $A.path $A.doc("Images: unsigned bytes, count x rows x columns; the numbers are 0 to 255.");
   labels @1 :Text $A.required $A.path $A.doc("Targets: the labels, unsigned bytes, one per image.");
+}
+
+struct DocumentsData {
+  union {
+    counts @0 :Text $A.path
+        $A.doc("Counts of words, in the format of LDA-C (lines N WORD:COUNT ..., words from 0) or of the UCI bags of words "
+            "(lines DOCUMENT WORD COUNT, from 1), plain or gzip. Told apart by what the file begins with.");
+    text @1 :Text $A.path
+        $A.doc("Folder of text files, plain or gzip, in UTF-8, each of which is a document; also those of folders within it, "
+            "in the order of their names.");
+    lines @2 :Text $A.path $A.doc("Text file, plain or gzip, in UTF-8, each line of which is a document.");
+    dictionary @3 :Text $A.path
+        $A.doc("Dictionary of a dictd server, NAME.dict.dz or NAME.dict, with NAME.index beside it; each entry is a document.");
+  }
+  vocabulary @4 :Text $A.path
+      $A.doc("The words of counts, one per line, in the order of their numbers. When absent, words are called by these "
+          "numbers.");
+  stopWords @5 :StopWords = none $A.doc("Built-in list of words that are left out.");
+  stopWordsFile @6 :Text $A.path $A.doc("Further words that are left out, one per line.");
+  lengthMin @7 :UInt32 = 1 $A.min(1) $A.max(100) $A.doc("Letters of the shortest word that is kept.");
+  stem @8 :Stemming = none
+      $A.doc("Language of texts whose words are cut to their stems, so that forms of a word count as one; by Snowball's "
+          "algorithms. Stop words and short words are left out before.");
+  documentsMin @9 :UInt64 = 1 $A.min(1) $A.max(134217728) $A.doc("Words in fewer documents than this are left out.");
+  documentsMaxShare @10 :Float64 = 1 $A.min(0) $A.max(1)
+      $A.doc("Words in more than this share of the documents are left out.");
+  wordsMax @11 :UInt64 = 0 $A.min(0) $A.max(134217728)
+      $A.doc("Number of words, of which those that are there most often are kept. 0: no bound.");
+}
+
+enum StopWords {
+  none @0 $A.doc("No list.");
+  english @1 $A.doc("Common English words that say little about a subject: articles, pronouns, auxiliary verbs.");
+}
+
+enum Stemming {
+  none @0 $A.doc("Words as they are.");
+  english @1 $A.doc("English (Porter 2).");
+  porter @2 $A.doc("English, by Porter's algorithm of 1980, which much of the literature uses.");
+  danish @3 $A.doc("Danish.");
+  dutch @4 $A.doc("Dutch.");
+  finnish @5 $A.doc("Finnish.");
+  french @6 $A.doc("French.");
+  german @7 $A.doc("German.");
+  hungarian @8 $A.doc("Hungarian.");
+  italian @9 $A.doc("Italian.");
+  norwegian @10 $A.doc("Norwegian.");
+  portuguese @11 $A.doc("Portuguese.");
+  romanian @12 $A.doc("Romanian.");
+  russian @13 $A.doc("Russian.");
+  spanish @14 $A.doc("Spanish.");
+  swedish @15 $A.doc("Swedish.");
+  turkish @16 $A.doc("Turkish.");
+}
+
+struct RatingsData {
+  train @0 :Text $A.required $A.path
+      $A.doc("Ratings, plain or gzip, one per line, in any order: MovieLens (u.data, ratings.dat, ratings.csv), or USER ITEM "
+          "RATING separated by tabs or blanks; or a Matrix Market file with a row for each user. Told apart by what the file "
+          "begins with.");
+  test @1 :Text $A.path
+      $A.doc("Ratings that are held out, to measure predictions by; in any of these formats. None when absent.");
 }
 
 # ---- schedule ----

@@ -5,29 +5,13 @@
 
 #include "actors/data/text_number.hpp"
 #include "schemas/base/limits.hpp"
-#include "schemas/base/printable.hpp"
 
 namespace troupe {
 
 namespace {
 
-constexpr std::string_view blanks = " \t";
-constexpr std::size_t shown_bytes_max = 40;
-
 std::string_view without_comment(std::string_view line) {
     return trimmed(line.substr(0, std::min(line.find('#'), line.size())));
-}
-
-// Takes the first word from the text, and the blanks behind it.
-std::string_view take_word(std::string_view& text) {
-    const std::string_view word = text.substr(0, text.find_first_of(blanks));
-    text.remove_prefix(word.size());
-    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-    return word;
-}
-
-std::string quoted(std::string_view word) {
-    return "\"" + printable(word, shown_bytes_max) + "\"";
 }
 
 } // namespace

@@ -38,4 +38,18 @@ class line_reader {
     std::uint64_t line_ = 0;
 };
 
+// Gives each line that follows to `take`, which says why it cannot be taken, and what to do, or nothing.
+template <class Take>
+result<void> for_each_line(line_reader& lines, Take take) {
+    for (;;) {
+        const auto line = lines.next();
+        if (!line)
+            return line.failure();
+        if (!*line)
+            return {};
+        if (const std::string why = take(**line); !why.empty())
+            return lines.fail(why);
+    }
+}
+
 } // namespace troupe

@@ -1,21 +1,18 @@
 #include "actors/data/matrix_market_rows.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <utility>
 
 #include "actors/data/held_rows.hpp"
 #include "actors/data/line_reader.hpp"
 #include "actors/data/text_number.hpp"
-#include "schemas/base/printable.hpp"
 
 namespace troupe {
 
 namespace {
 
 constexpr std::string_view banner = "%%matrixmarket";
-constexpr std::size_t shown_bytes_max = 40;
 
 std::string lower_case(std::string_view text) {
     std::string out{text};
@@ -34,17 +31,6 @@ std::vector<std::string_view> words_of(std::string_view line) {
         at = line.find_first_not_of(blanks, end);
     }
     return words;
-}
-
-std::string quoted(std::string_view text) {
-    return "\"" + printable(text, shown_bytes_max) + "\"";
-}
-
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, failed] = std::from_chars(text.data(), end, number);
-    return failed == std::errc{} && stopped == end ? std::optional{number} : std::nullopt;
 }
 
 // A file after its line of sizes.
@@ -171,14 +157,6 @@ result<void> read_numbers(market_file& file,
         return file.lines.fail("more than the " + std::to_string(file.numbers) +
                                " numbers of the sizes; correct these");
     return {};
-}
-
-// Takes the first word from a line.
-std::string_view take_word(std::string_view& line) {
-    line = trimmed(line);
-    const std::string_view word = line.substr(0, line.find_first_of(" \t"));
-    line.remove_prefix(word.size());
-    return word;
 }
 
 // Parses an entry; why it is none, or empty.

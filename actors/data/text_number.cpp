@@ -39,6 +39,24 @@ std::string_view trimmed(std::string_view text) noexcept {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+std::string_view take_word(std::string_view& text) noexcept {
+    text = trimmed(text);
+    const std::string_view word = text.substr(0, text.find_first_of(" \t"));
+    text = trimmed(text.substr(word.size()));
+    return word;
+}
+
+std::string quoted(std::string_view text) {
+    return "\"" + printable(text, shown_bytes_max) + "\"";
+}
+
+std::optional<std::uint64_t> whole_number(std::string_view text) noexcept {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, failed] = std::from_chars(text.data(), end, number);
+    return failed == std::errc{} && stopped == end ? std::optional{number} : std::nullopt;
+}
+
 std::optional<double> text_number(std::string_view text) {
     const auto number = any_number(text);
     return number && std::isfinite(*number) ? number : std::nullopt;

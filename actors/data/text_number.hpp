@@ -1,6 +1,7 @@
 // Numbers in text files. Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,15 @@ namespace troupe {
 
 // The text without blanks and tabs around it.
 std::string_view trimmed(std::string_view text) noexcept;
+
+// Takes the first word from the text, which blanks and tabs end, and those around it.
+std::string_view take_word(std::string_view& text) noexcept;
+
+// The beginning of a text from outside, between quotation marks, fit for an error.
+std::string quoted(std::string_view text);
+
+// Decimal digits and nothing else; none if there are others, or more than uint64 holds.
+std::optional<std::uint64_t> whole_number(std::string_view text) noexcept;
 
 // A finite decimal number, such as -1, +0.5 or 1e-3, rounded to float64; none if the text is anything else, or more than
 // that. Numbers too small for it are 0.

@@ -58,11 +58,19 @@ held_block block_shelf::take(std::uint64_t turn) {
     return block;
 }
 
-std::vector<held_block> block_shelf::all() const {
+std::vector<held_block> block_shelf::all_at(std::uint64_t phase) const {
+    const std::uint64_t first = ring_.turns_before(phase);
     std::vector<held_block> blocks;
-    for (const auto& [turn, block] : held_)
-        blocks.push_back(block);
+    for (std::uint64_t turn = first; turn < ring_.next_turn(first); ++turn)
+        blocks.push_back(held_.at(turn));
     return blocks;
+}
+
+std::string block_shelf::describe() const {
+    std::string text;
+    for (const auto& [turn, block] : held_)
+        text += (text.empty() ? "" : ", ") + std::to_string(block.number);
+    return text;
 }
 
 result<void> make_own(payload& content, memory_pool& memory) {

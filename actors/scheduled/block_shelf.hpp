@@ -10,7 +10,7 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "actors/scheduled/program.hpp"
@@ -30,8 +30,11 @@ class block_shelf {
     // Whether all blocks are here that come without anybody computing this phase.
     bool has_all_at(std::uint64_t phase) const;
     held_block take(std::uint64_t turn); // of a turn that it has
-    // Those that it has, in the order of their turns; they share their tensors with the shelf.
-    std::vector<held_block> all() const;
+    // These blocks, in the order of their turns; they share their tensors with the shelf. Others may be here already, of a
+    // worker that is ahead.
+    std::vector<held_block> all_at(std::uint64_t phase) const;
+
+    std::string describe() const; // "5, 7": the blocks that are here, in the order of their turns
 
     const rotation& ring() const noexcept { return ring_; }
     std::uint32_t worker() const noexcept { return worker_; }

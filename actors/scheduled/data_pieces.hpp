@@ -52,10 +52,13 @@ class piece_source {
     virtual ~piece_source() = default;
 
     virtual data_shape shape() const = 0;
-    // Work that a row, or a column, makes: its entries.
+    // Work that a row, or a column, makes: its entries; of documents, the words in them.
     virtual std::uint64_t row_work(std::uint64_t row) const = 0;
     virtual std::uint64_t column_work(std::uint64_t column) const = 0;
     virtual std::vector<std::string> column_names() const { return {}; } // none, or one a column
+    virtual std::vector<std::string> row_names() const { return {}; }    // none, or one a row
+    // What the user should know of how the data was read, as sentences: "data.KEY: ...".
+    virtual std::vector<std::string> notes() const { return {}; }
 
     // The rows that follow, at most so many and a few MiB of them; none after the last. In memory of `memory`.
     virtual result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) = 0;

@@ -253,6 +253,7 @@ void leader::write_result() {
     static_cast<program_site&>(out->site) = site_of(options_.what, options_.io->memory());
     out->site.directory = options_.what.app.getResult().getDirectory().cStr();
     out->site.column_names = options_.data->column_names();
+    out->site.row_names = options_.data->row_names();
     out->run = run_of(std::exchange(answers_.ends, {}), workers());
     work_.submit(
         *options_.io,

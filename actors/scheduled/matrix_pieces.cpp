@@ -6,8 +6,6 @@ namespace troupe::scheduled {
 
 namespace {
 
-constexpr std::uint64_t piece_bytes = 4u << 20;
-
 class matrix_pieces final : public piece_source {
   public:
     matrix_pieces(matrix_source source, std::uint64_t bytes_max)
@@ -80,46 +78,6 @@ class matrix_pieces final : public piece_source {
 
 std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piece_bytes_max) {
     return std::make_shared<matrix_pieces>(std::move(source), piece_bytes_max);
-}
-
-namespace {
-
-matrix_settings settings_of(proto::ProgramData::Reader data, const data_use& use) {
-    matrix_settings settings;
-    settings.needs_target_column = !use.ignores_targets;
-    if (data.isIdx()) {
-        settings.features = {data.getIdx().getImages().cStr(), "data.idx.images"};
-        settings.targets = {data.getIdx().getLabels().cStr(), "data.idx.labels"};
-    } else {
-        const auto matrix = data.getMatrix();
-        settings.features = {matrix.getFeatures().cStr(), "data.matrix.features"};
-        if (matrix.hasTargets())
-            settings.targets = {matrix.getTargets().cStr(), "data.matrix.targets"};
-        if (matrix.hasTargetColumn())
-            settings.target_column = matrix.getTargetColumn().cStr();
-        if (matrix.getHeader() != proto::CsvHeader::AUTO)
-            settings.has_header = matrix.getHeader() == proto::CsvHeader::YES;
-    }
-    if (!use.file.empty())
-        settings.features = {use.file, "--data"};
-    if (use.ignores_targets)
-        settings.targets = {};
-    return settings;
-}
-
-} // namespace
-
-result<std::shared_ptr<piece_source>> open_data(proto::ProgramData::Reader data,
-                                                const data_use& use) {
-    const matrix_settings settings = settings_of(data, use);
-    auto source = open_matrix(settings);
-    if (!source)
-        return source.failure();
-    if (use.needs_targets && !source->shape().has_targets)
-        return error{errc::usage, settings.features.key +
-                                      ": has no targets, which the program needs; name them by "
-                                      "data.matrix.targets or data.matrix.target_column"};
-    return pieces_of(std::move(*source), piece_bytes);
 }
 
 } // namespace troupe::scheduled

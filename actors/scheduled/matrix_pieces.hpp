@@ -3,22 +3,8 @@
 
 #include "actors/data/matrix_source.hpp"
 #include "actors/scheduled/data_pieces.hpp"
-#include "schemas/program_app.capnp.h"
 
 namespace troupe::scheduled {
-
-struct data_use {
-    bool needs_targets = false; // each row must have one
-    // They are not looked at: files of targets are not opened, and a column with that name is left out, or is not there.
-    bool ignores_targets = false;
-    std::string file =
-        {}; // in the place of the one with the rows; empty: the one that the app file names
-};
-
-// Opens the files that `data` names, reads them once and checks them. Blocks on files. Errors: as matrix_source says; those
-// that name a key begin with "KEY: ", as "data.matrix.features: ...", or with "--data: " if it is of data_use::file.
-result<std::shared_ptr<piece_source>> open_data(proto::ProgramData::Reader data,
-                                                const data_use& use);
 
 // Pieces of at most so many bytes, if that is at least a row.
 std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piece_bytes_max);

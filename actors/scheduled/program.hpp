@@ -212,6 +212,7 @@ struct worker_site : program_site {
 struct result_site : program_site {
     std::filesystem::path directory;
     std::vector<std::string> column_names; // empty: they have none
+    std::vector<std::string> row_names;    // likewise
 };
 
 // What the parts of a run have saved last.
@@ -255,8 +256,8 @@ struct program {
     bool needs_targets = true; // each row of the data must have one
     // What the schedules may be; the first is recommended where another one is given.
     std::vector<schedule_kind> schedules = {schedule_kind::dynamic, schedule_kind::cyclic};
-    // Part of the result is with the workers: they save what they are when the run ends, too, which is at a phase after the
-    // probe that concludes it. Programs whose variables rotate are so.
+    // Part of the result is with the workers: they save what they are when the run ends, too, which is at a phase after
+    // the probe that concludes it. Programs whose variables rotate are so.
     bool result_is_with_workers = false;
     // `troupe evaluate`: how well the result fits the data, which has targets if the program needs them. Numbers by name,
     // for each solution that the result has: for every lambda of a path. Empty: the program does not say. Blocks on

@@ -4,12 +4,37 @@ namespace troupe::scheduled {
 
 namespace {
 
+result<void> check_documents(const program_app& app) {
+    const auto data = app.app().getData().getDocuments();
+    if (!data.isCounts())
+        return data.hasVocabulary()
+                   ? app.error_at("data.documents.vocabulary",
+                                  "goes with counts; texts have their own words, so leave it out")
+                   : result<void>{};
+    if (data.getStem() != proto::Stemming::NONE)
+        return app.error_at("data.documents.stem",
+                            "goes with text, lines and dictionary; leave it out for counts");
+    if (data.hasVocabulary())
+        return {};
+    const std::string why = "counts without a vocabulary have no words to look at; name it by "
+                            "data.documents.vocabulary, or leave this out";
+    if (data.getStopWords() != proto::StopWords::NONE)
+        return app.error_at("data.documents.stop_words", why);
+    if (data.hasStopWordsFile())
+        return app.error_at("data.documents.stop_words_file", why);
+    if (data.getLengthMin() > 1)
+        return app.error_at("data.documents.length_min", why);
+    return {};
+}
+
 result<void> check_data(const program_app& app) {
     const auto data = app.app().getData();
     if (data.isMatrix() && data.getMatrix().hasTargets() && data.getMatrix().hasTargetColumn())
         return app.error_at("data.matrix.target_column",
                             "gives targets, and so does targets; leave one of them out");
-    return {};
+    if (!data.isMatrix() && !data.isIdx() && data.getScale() != proto::ColumnScale::NONE)
+        return app.error_at("data.scale", "is for matrices; leave it out");
+    return data.isDocuments() ? check_documents(app) : result<void>{};
 }
 
 result<void> check_schedule(const program_app& app) {

@@ -62,6 +62,8 @@ void program_worker::show(std::uint64_t next, std::uint64_t applied, std::string
                  {"applied", std::to_string(applied)},
                  {"waits", next == next_ ? "for phase " + std::to_string(next) : std::string{}},
                  {"last", last}});
+    if (shelf_)
+        facts_->set("blocks", shelf_->describe());
 }
 
 bool program_worker::is_of_leader(const frame& f) {
@@ -249,7 +251,7 @@ void program_worker::go_on() {
         else if (a->due)
             applied_ = a->due->number + 1;
         if (shelf_ && a->is_saved)
-            a->blocks = shelf_->all();
+            a->blocks = shelf_->all_at(a->told.number);
         if (a->is_turn)
             a->block = shelf_->take(shelf_->ring().turns_before(a->told.number));
         submit(std::move(a));

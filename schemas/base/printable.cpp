@@ -5,34 +5,11 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "schemas/base/utf8.hpp"
+
 namespace troupe {
 
 namespace {
-
-struct code_point {
-    std::uint32_t value = 0;
-    std::size_t bytes = 0; // 0: not UTF-8
-};
-
-// Strict: no overlong forms, surrogates or values past U+10FFFF.
-code_point read_utf8(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    if (lead < 0x80)
-        return {lead, 1};
-    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || text.size() < length)
-        return {};
-    std::uint32_t value = lead & (0x7fu >> length);
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xc0u) != 0x80u)
-            return {};
-        value = value << 6 | (byte(i) & 0x3fu);
-    }
-    const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-    const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-    return overlong || surrogate || value > 0x10ffff ? code_point{} : code_point{value, length};
-}
 
 bool is_obeyed(std::uint32_t c) {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) ||         // controls

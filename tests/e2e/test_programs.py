@@ -292,6 +292,18 @@ class Programs(TroupeTest):
         check(APP.replace("dynamic: {window: 2}", "random: {}"), "schedule.random: unknown key")
         check(APP.replace("{dynamic: {window: 2}}", "{workers: 1000}"), "1000 workers for 120 rows", command=("run", "--nodes", 2))
         check(APP.replace("{dynamic: {window: 2}}", "{shards: 50}"), "50 shards for 12 variables", command=("run", "--nodes", 2))
+        for data, why in (
+            ("{documents: {lines: x.csv}}", "data.documents: has no targets, which the program needs"),
+            ("{documents: {lines: x.csv, text: texts}}", 'data.documents.text: conflicts with "lines"'),
+            ("{documents: {documents_min: 2}}", "give exactly one of counts, text, lines or dictionary"),
+            ("{documents: {lines: x.csv, vocabulary: v}}", "data.documents.vocabulary: goes with counts"),
+            ("{documents: {counts: c, stop_words: english}}", "counts without a vocabulary have no words"),
+            ("{documents: {lines: x.csv, stem: klingon}}", 'data.documents.stem: unknown word "klingon"'),
+            ("{ratings: {train: x.csv}}", "data.ratings: has no targets, which the program needs"),
+            ("{ratings: {test: x.csv}}", 'data.ratings: missing key "train"'),
+            ("{ratings: {train: x.csv}, scale: unit_norm}", "data.scale: is for matrices"),
+        ):
+            check(APP.replace("{matrix: {features: x.csv, target_column: y}}", data), why)
         check(APP, "names no checkpoint folder", command=("run", "--resume"))
         check(APP, "no module of a program", command=("check", "--program", __file__))
         check(APP, "none.so", command=("check", "--program", "none.so"))

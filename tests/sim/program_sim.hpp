@@ -26,6 +26,7 @@ struct program_sim_shape {
     std::uint32_t workers = 2;
     std::uint32_t schedulers = 1;
     std::uint32_t window = 2;
+    std::uint32_t blocks_per_worker = 0; // 0: the variables do not rotate
     std::size_t nodes = 3;
     std::string result = {}; // a folder
     duration between_commits = std::chrono::milliseconds{5};
@@ -55,8 +56,13 @@ class program_sim {
           run_node_{&sim_.add_node("run", peer_role::client)} {
         auto app = app_.initRoot<proto::ProgramApp>();
         app.initProgram().setName(shape_.what.name);
-        auto schedule = app.initSchedule().initDynamic();
-        schedule.setWindow(shape_.window);
+        if (shape_.blocks_per_worker > 0) {
+            auto schedule = app.initSchedule().initRotation();
+            schedule.setBlocksPerWorker(shape_.blocks_per_worker);
+            schedule.setWindow(shape_.window);
+        } else {
+            app.initSchedule().initDynamic().setWindow(shape_.window);
+        }
         app.setSeed(seed_of_program);
         if (!shape_.result.empty())
             app.initResult().setDirectory(shape_.result);
@@ -123,7 +129,8 @@ class program_sim {
     void spawn(proto::ProgramApp::Reader app) {
         const auto& data = *shape_.data;
         scheduled::program_run run{app, &shape_.what, {}};
-        run.shares = scheduled::share_out(data, shape_.workers, shape_.schedulers);
+        run.shares = scheduled::share_out(data, shape_.workers, shape_.schedulers,
+                                          shape_.workers * shape_.blocks_per_worker);
         scheduled::leader_options options{.run = 77,
                                           .listener = &news_,
                                           .io = device_of(*run_node_, "io"),

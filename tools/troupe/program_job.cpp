@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/scheduled/leader.hpp"
-#include "actors/scheduled/matrix_pieces.hpp"
+#include "actors/scheduled/open_data.hpp"
 #include "actors/scheduled/program_app.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "actors/scheduled/run_checkpoints.hpp"
@@ -37,9 +37,11 @@ class program_of_data final : public job {
           saved_{std::move(saved)} {}
 
     std::vector<std::string> notes() const override {
-        if (app_.app().hasResult())
-            return {};
-        return {"result: absent, so that nothing is written; name a folder by result.directory"};
+        std::vector<std::string> all = data_->notes();
+        if (!app_.app().hasResult())
+            all.push_back("result: absent, so that nothing is written; name a folder by "
+                          "result.directory");
+        return all;
     }
 
     result<void> check_place(const std::vector<plan_device>& devices) const override {

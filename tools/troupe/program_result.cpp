@@ -9,7 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "actors/scheduled/matrix_pieces.hpp"
+#include "actors/scheduled/open_data.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "schemas/base/quantities.hpp"
 #include "tools/troupe/number_words.hpp"

@@ -47,7 +47,8 @@ void check_documented(capnp::StructSchema schema, std::set<std::uint64_t>& seen)
         if (!f.type().isStruct() || app_file::is_open(f.type().asStruct()))
             continue;
         const auto below = app_file::rules_of(f.type().asStruct(), {});
-        if (below.has_union && (!f.required || below.first_member()->is_assumed))
+        const bool may_be_absent = !f.required && !f.in_union;
+        if (below.has_union && (may_be_absent || below.first_member()->is_assumed))
             BOOST_TEST(app_file::stands_alone(*below.first_member()), f.key);
         check_documented(f.type().asStruct(), seen);
     }
@@ -141,6 +142,42 @@ BOOST_AUTO_TEST_CASE(targets_are_given_once) {
                    .starts_with("app.yaml:3:16: data.matrix: missing key \"features\": "));
     BOOST_TEST(with("{matrix: {features: x.csv}, scale: unit}") ==
                "app.yaml:3:42: data.scale: unknown word \"unit\"; expected none or unit_norm");
+}
+
+BOOST_AUTO_TEST_CASE(documents_come_from_one_place_and_settings_fit_it) {
+    const auto with = [](const std::string& data) {
+        return "troupe: 1\nprogram: rose\ndata: " + data + "\n";
+    };
+    const auto parsed = [&](const std::string& data) {
+        return parse_program_app(with(data), "app.yaml", {}, kind).value();
+    };
+    const program_app words = parsed("{documents: {text: t, stem: english, stop_words: english, "
+                                     "stop_words_file: s, length_min: 3}}");
+    BOOST_TEST(words.app().getData().getDocuments().getText().cStr() == "t");
+    BOOST_TEST(words.app().getData().getDocuments().getDocumentsMaxShare() == 1);
+    const std::string rendered = render_app(words);
+    BOOST_TEST(render_app(parse_program_app(rendered, "app.yaml", {}, kind).value()) == rendered);
+    parsed("{documents: {counts: c, documents_min: 2, words_max: 1000}}");
+    parsed("{documents: {counts: c, vocabulary: v, stop_words: english, length_min: 2}}");
+    BOOST_TEST(why_not(with("{documents: {words_max: 5}}"))
+                   .starts_with("app.yaml:3:19: data.documents: "));
+    BOOST_TEST(why_not(with("{documents: {text: t, lines: l}}")).find("conflicts with \"text\"") !=
+               std::string::npos);
+    BOOST_TEST(why_not(with("{documents: {lines: l, vocabulary: v}}")) ==
+               "app.yaml:3:42: data.documents.vocabulary: goes with counts; texts have their own "
+               "words, so leave it out");
+    BOOST_TEST(why_not(with("{documents: {counts: c, stem: porter}}")) ==
+               "app.yaml:3:37: data.documents.stem: goes with text, lines and dictionary; leave it "
+               "out for counts");
+    for (const std::string rest : {"stop_words: english", "stop_words_file: s", "length_min: 2"}) {
+        const std::string key = rest.substr(0, rest.find(':'));
+        BOOST_TEST(why_not(with("{documents: {counts: c, " + rest + "}}"))
+                       .ends_with(": data.documents." + key +
+                                  ": counts without a vocabulary have no words to look at; name "
+                                  "it by data.documents.vocabulary, or leave this out"));
+    }
+    BOOST_TEST(why_not(with("{documents: {counts: c}, scale: unit_norm}")) ==
+               "app.yaml:3:39: data.scale: is for matrices; leave it out");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_a_training_job_or_a_program_and_keys_of_the_other_are_refused) {

@@ -1,0 +1,157 @@
+#include "actors/scheduled/open_data.hpp"
+
+#include <capnp/schema.h>
+
+#include "actors/data/documents.hpp"
+#include "actors/data/ratings.hpp"
+#include "actors/scheduled/matrix_pieces.hpp"
+#include "actors/scheduled/sparse_pieces.hpp"
+
+namespace troupe::scheduled {
+
+namespace {
+
+using opened_data = result<std::shared_ptr<piece_source>>;
+
+constexpr std::uint64_t piece_bytes = 4u << 20;
+
+// --- matrices
+
+matrix_settings settings_of(proto::ProgramData::Reader data) {
+    matrix_settings settings;
+    if (data.isIdx()) {
+        settings.features = {data.getIdx().getImages().cStr(), "data.idx.images"};
+        settings.targets = {data.getIdx().getLabels().cStr(), "data.idx.labels"};
+        return settings;
+    }
+    const auto matrix = data.getMatrix();
+    settings.features = {matrix.getFeatures().cStr(), "data.matrix.features"};
+    if (matrix.hasTargets())
+        settings.targets = {matrix.getTargets().cStr(), "data.matrix.targets"};
+    if (matrix.hasTargetColumn())
+        settings.target_column = matrix.getTargetColumn().cStr();
+    if (matrix.getHeader() != proto::CsvHeader::AUTO)
+        settings.has_header = matrix.getHeader() == proto::CsvHeader::YES;
+    return settings;
+}
+
+opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use) {
+    matrix_settings settings = settings_of(data);
+    settings.needs_target_column = !use.ignores_targets;
+    if (!use.file.empty())
+        settings.features = {use.file, "--data"};
+    if (use.ignores_targets)
+        settings.targets = {};
+    auto source = open_matrix(settings);
+    if (!source)
+        return source.failure();
+    if (use.needs_targets && !source->shape().has_targets)
+        return error{errc::usage, settings.features.key +
+                                      ": has no targets, which the program needs; name them by "
+                                      "data.matrix.targets or data.matrix.target_column"};
+    return pieces_of(std::move(*source), piece_bytes);
+}
+
+// --- documents
+
+// The name that Snowball has for it.
+std::string language_of(proto::Stemming stems) {
+    if (stems == proto::Stemming::NONE)
+        return {};
+    const auto words = capnp::Schema::from<proto::Stemming>().getEnumerants();
+    return words[static_cast<unsigned>(stems)].getProto().getName().cStr();
+}
+
+document_settings settings_of(proto::DocumentsData::Reader data) {
+    document_settings settings;
+    if (data.isCounts()) {
+        settings.format = document_format::counts;
+        settings.source = {data.getCounts().cStr(), "data.documents.counts"};
+    } else if (data.isText()) {
+        settings.format = document_format::text;
+        settings.source = {data.getText().cStr(), "data.documents.text"};
+    } else if (data.isLines()) {
+        settings.format = document_format::lines;
+        settings.source = {data.getLines().cStr(), "data.documents.lines"};
+    } else {
+        settings.format = document_format::dictionary;
+        settings.source = {data.getDictionary().cStr(), "data.documents.dictionary"};
+    }
+    if (data.hasVocabulary())
+        settings.vocabulary = {data.getVocabulary().cStr(), "data.documents.vocabulary"};
+    settings.words.has_english_stop_words = data.getStopWords() == proto::StopWords::ENGLISH;
+    if (data.hasStopWordsFile())
+        settings.words.stop_words = {data.getStopWordsFile().cStr(),
+                                     "data.documents.stop_words_file"};
+    settings.words.length_min = data.getLengthMin();
+    settings.words.stems = language_of(data.getStem());
+    settings.bounds = {data.getDocumentsMin(), data.getDocumentsMaxShare(), data.getWordsMax()};
+    return settings;
+}
+
+opened_data open_documents(proto::DocumentsData::Reader data, const data_use& use) {
+    document_settings settings = settings_of(data);
+    if (!use.file.empty()) {
+        settings.source = {use.file, "--data"};
+        settings.bounds = {}; // the result has a vocabulary, which few documents are not to narrow
+    }
+    auto read = read_documents(settings);
+    if (!read)
+        return read.failure();
+    sparse_data held;
+    held.rows = std::move(read->counts);
+    held.columns = read->words.size();
+    held.row_names = read->row_names();
+    held.column_names = std::move(read->words);
+    held.work = work_of_entry::value;
+    if (read->left_out > 0)
+        held.notes.push_back(settings.source.key + ": " + std::to_string(read->left_out) + " of " +
+                             std::to_string(held.rows.rows() + read->left_out) +
+                             " documents have no words that are kept, and are left out");
+    return pieces_of(std::move(held), piece_bytes);
+}
+
+// --- ratings
+
+std::vector<std::string> as_text(const std::vector<std::uint64_t>& numbers) {
+    std::vector<std::string> all;
+    all.reserve(numbers.size());
+    for (const std::uint64_t number : numbers)
+        all.push_back(std::to_string(number));
+    return all;
+}
+
+opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
+    rating_settings settings;
+    settings.train = {data.getTrain().cStr(), "data.ratings.train"};
+    if (!use.file.empty())
+        settings.train = {use.file, "--data"};
+    else if (data.hasTest())
+        settings.test = {data.getTest().cStr(), "data.ratings.test"};
+    auto read = read_ratings(settings);
+    if (!read)
+        return read.failure();
+    sparse_data held;
+    held.rows = std::move(read->train);
+    held.held_out = std::move(read->test);
+    held.columns = read->items.size();
+    held.column_names = as_text(read->items);
+    held.row_names = as_text(read->users);
+    return pieces_of(std::move(held), piece_bytes);
+}
+
+} // namespace
+
+opened_data open_data(proto::ProgramData::Reader data, const data_use& use) {
+    if (data.isMatrix() || data.isIdx())
+        return open_matrix_of(data, use);
+    const std::string key = data.isDocuments() ? "data.documents" : "data.ratings";
+    if (use.needs_targets)
+        return error{errc::usage, key + ": has no targets, which the program needs; give it a "
+                                        "matrix that has, as data.matrix"};
+    if (data.isDocuments())
+        return open_documents(data.getDocuments(), use);
+    return open_ratings(data.getRatings(), use);
+}
+
+} // namespace troupe::scheduled

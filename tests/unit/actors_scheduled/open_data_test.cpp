@@ -1,0 +1,175 @@
+// Data that app files name, as pieces.
+#include "actors/scheduled/open_data.hpp"
+
+#include <capnp/message.h>
+#include <capnp/schema.h>
+
+#include "actors/scheduled/sparse_pieces.hpp"
+#include "kernels/tensor/memory.hpp"
+#include "tests/support/data_files.hpp"
+
+using namespace troupe;
+using namespace troupe::scheduled;
+
+namespace {
+
+class opened_data : public test::data_files {
+  public:
+    proto::ProgramData::Builder data() { return message_.getRoot<proto::ProgramData>(); }
+    std::shared_ptr<piece_source> open() {
+        auto opened = open_data(data(), {});
+        BOOST_REQUIRE_MESSAGE(opened.ok(), (opened.ok() ? "" : opened.failure().message()));
+        return std::move(*opened);
+    }
+    memory_pool& memory() { return memory_; }
+
+  private:
+    capnp::MallocMessageBuilder message_;
+    memory_pool memory_{1u << 20};
+};
+
+// "column:value ..." of each row, behind "|" what is held out.
+std::vector<std::string> rows_of(piece_source& source, memory_pool& memory,
+                                 std::uint64_t rows_max) {
+    std::vector<std::string> all;
+    const auto shown = [](const matrix_piece& m, std::uint64_t row) {
+        std::string text;
+        for (auto i = static_cast<std::size_t>(m.starts[row]);
+             i < static_cast<std::size_t>(m.starts[row + 1]); ++i)
+            text += (text.empty() ? "" : " ") + std::to_string(m.indices[i]) + ":" +
+                    std::to_string(static_cast<int>(m.values[i]));
+        return text;
+    };
+    for (;;) {
+        const auto piece = source.next(rows_max, memory);
+        BOOST_REQUIRE(piece.ok());
+        if (!*piece)
+            return all;
+        BOOST_TEST((*piece)->first == all.size());
+        const auto rows = read_matrix_piece((*piece)->tensors, source.shape().columns);
+        const auto out = read_held_out((*piece)->tensors, source.shape().columns);
+        BOOST_REQUIRE((rows.ok() && out.ok()));
+        BOOST_TEST(rows->rows() == (*piece)->count);
+        for (std::uint64_t r = 0; r < rows->rows(); ++r)
+            all.push_back(shown(*rows, r) + (*out ? "|" + shown(**out, r) : ""));
+    }
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(data_of_app_files, opened_data)
+
+BOOST_AUTO_TEST_CASE(documents_are_rows_of_counts_whose_work_is_their_words) {
+    auto documents = data().initDocuments();
+    documents.setLines(plain("a", "cat dog cat\n\nfish\n"));
+    const auto source = open();
+    const data_shape shape = source->shape();
+    BOOST_TEST((shape.rows == 2 && shape.columns == 3 && shape.entries == 3 && shape.is_sparse));
+    BOOST_TEST((source->column_names() == std::vector<std::string>{"cat", "dog", "fish"}));
+    BOOST_TEST((source->row_names() == std::vector<std::string>{"1", "3"}));
+    BOOST_TEST((source->row_work(0) == 3 && source->row_work(1) == 1));
+    BOOST_TEST((source->column_work(0) == 2 && source->column_work(2) == 1));
+    BOOST_TEST((source->notes() ==
+                std::vector<std::string>{"data.documents.lines: 1 of 3 documents have no words "
+                                         "that are kept, and are left out"}));
+    for (const std::uint64_t rows_max : {1, 5}) {
+        BOOST_TEST(
+            (rows_of(*source, memory(), rows_max) == std::vector<std::string>{"0:2 1:1", "2:1"}));
+        BOOST_TEST(source->rewind().ok());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(settings_of_documents_are_those_of_the_app_file) {
+    auto documents = data().initDocuments();
+    documents.setLines(plain("a", "the cats sat quickly\ncat of it\nzoo cats zoo\n"));
+    documents.setStopWords(proto::StopWords::ENGLISH);
+    documents.setStopWordsFile(plain("s", "sat"));
+    documents.setStem(proto::Stemming::ENGLISH);
+    documents.setLengthMin(3);
+    BOOST_TEST((open()->column_names() == std::vector<std::string>{"cat", "quick", "zoo"}));
+    documents.setWordsMax(2);
+    BOOST_TEST((open()->column_names() == std::vector<std::string>{"cat", "zoo"}));
+    documents.setDocumentsMaxShare(0.9);
+    BOOST_TEST((open()->column_names() == std::vector<std::string>{"quick", "zoo"}));
+    documents.setDocumentsMin(2);
+    BOOST_TEST(test::refusal_of(open_data(data(), {}))
+                   .starts_with("data.documents.lines: " + (folder() / "a").string() +
+                                ": the vocabulary is empty"));
+    documents.setCounts(plain("b", "1 0:1\n"));
+    documents.setVocabulary(folder() / "none");
+    BOOST_TEST(test::refusal_of(open_data(data(), {}), errc::io)
+                   .starts_with("data.documents.vocabulary: " + (folder() / "none").string()));
+}
+
+BOOST_AUTO_TEST_CASE(every_language_of_the_schema_has_stems) {
+    auto documents = data().initDocuments();
+    documents.setLines(plain("a", "cat\n"));
+    for (const auto word : capnp::Schema::from<proto::Stemming>().getEnumerants()) {
+        documents.setStem(static_cast<proto::Stemming>(word.getOrdinal()));
+        BOOST_TEST(open()->shape().columns == 1u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ratings_are_rows_of_users_whose_test_is_held_out) {
+    auto ratings = data().initRatings();
+    ratings.setTrain(plain("tr", "7 30 5\n2 10 1\n7 10 2\n"));
+    const auto alone = open();
+    BOOST_TEST((rows_of(*alone, memory(), 9) == std::vector<std::string>{"0:1", "0:2 1:5"}));
+    ratings.setTest(plain("te", "2 20 4\n5 30 3\n"));
+    const auto source = open();
+    const data_shape shape = source->shape();
+    BOOST_TEST((shape.rows == 3 && shape.columns == 3 && shape.entries == 3 && shape.is_sparse));
+    BOOST_TEST((source->row_names() == std::vector<std::string>{"2", "5", "7"}));
+    BOOST_TEST((source->column_names() == std::vector<std::string>{"10", "20", "30"}));
+    BOOST_TEST((source->row_work(2) == 2 && source->row_work(1) == 0));
+    BOOST_TEST((source->column_work(0) == 2 && source->column_work(1) == 0));
+    BOOST_TEST(
+        (rows_of(*source, memory(), 2) == std::vector<std::string>{"0:1|1:4", "|2:3", "0:2 2:5|"}));
+}
+
+BOOST_AUTO_TEST_CASE(another_file_takes_the_place_of_the_rows_and_keeps_its_words) {
+    auto documents = data().initDocuments();
+    documents.setLines("none");
+    documents.setLengthMin(3);
+    documents.setDocumentsMin(5);
+    const data_use use{.file = plain("new", "it is a cat\n")};
+    const auto words = open_data(data(), use);
+    BOOST_REQUIRE(words.ok());
+    BOOST_TEST(((*words)->column_names() == std::vector<std::string>{"cat"}));
+    auto ratings = data().initRatings();
+    ratings.setTrain("none");
+    ratings.setTest("none");
+    const auto rated = open_data(data(), {.file = plain("new", "1 2 3\n")});
+    BOOST_REQUIRE(rated.ok());
+    BOOST_TEST((rows_of(**rated, memory(), 1) == std::vector<std::string>{"0:3"}));
+    BOOST_TEST(test::refusal_of(open_data(data(), {.file = plain("new", "1 2\n")}))
+                   .starts_with("--data: " + (folder() / "new").string() + ": line 1: "));
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_need_targets_take_matrices_alone) {
+    data().initDocuments().setLines("a");
+    BOOST_TEST(test::refusal_of(open_data(data(), {.needs_targets = true}), errc::usage) ==
+               "data.documents: has no targets, which the program needs; give it a matrix that "
+               "has, as data.matrix");
+}
+
+BOOST_AUTO_TEST_CASE(pieces_have_as_many_rows_as_fit_and_what_is_held_out_of_them) {
+    sparse_data held;
+    held.rows = {{0, 2, 2, 3}, {0, 1, 1}, {1, 2, 3}};
+    held.held_out = sparse_rows{{0, 0, 1, 2}, {2, 0}, {4, 5}};
+    held.columns = 3;
+    const std::vector<std::string> rows{"0:1 1:2|", "|2:4", "1:3|0:5"};
+    for (const std::uint64_t bytes_max : {1, 80, 1000}) {
+        const auto source = pieces_of(held, bytes_max);
+        BOOST_TEST((source->row_work(0) == 2 && source->row_work(1) == 0));
+        BOOST_TEST((source->column_work(1) == 2 && source->column_work(2) == 0));
+        BOOST_TEST(source->shape().entries == 3u);
+        BOOST_TEST((rows_of(*source, memory(), 3) == rows));
+        BOOST_TEST(source->rewind().ok());
+        const auto first = source->next(3, memory());
+        BOOST_REQUIRE((first.ok() && *first));
+        BOOST_TEST((*first)->count == (bytes_max == 1 ? 1u : bytes_max == 80 ? 2u : 3u));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
