@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "actors/scheduled/program_run.hpp"
+#include "apps/factorization/factorization.hpp"
+#include "apps/factorization/saved_state.hpp"
 #include "apps/lasso/lasso.hpp"
 #include "apps/lasso/solutions.hpp"
 
@@ -81,6 +83,41 @@ program_case lasso_case(std::string name, std::string app) {
                         {"schedule={dynamic: {set: 4096}}", "schedule.set"}}};
 }
 
+// ---- factorization ----
+
+// The first scheduler's objective: factors may be turned as a whole.
+std::vector<double> factorization_found(const driven_result& run) {
+    return {factorization::read_state<double>(run.saved.front(), "last").value().front()};
+}
+
+program_case factorization_case(std::string name, std::string app) {
+    return {.name = std::move(name),
+            .program = factorization::factorization_program(),
+            .app = std::move(app),
+            .rows = matrix({40, 30, 0.4}),
+            .refused = {{"program.factorization.rank=0", "program.factorization.rank"},
+                        {"program.factorization.rank=5000", "rank"},
+                        {"program.factorization.penalty=-1", "penalty"},
+                        {"program.factorization.rate=0", "rate"},
+                        {"program.factorization.decay=1", "decay"},
+                        {"program.factorization.by=als", "by"}}};
+}
+
+void add_factorization(std::vector<program_case>& all) {
+    all.push_back(factorization_case("factorization by sgd",
+                                     "program: {factorization: {rank: 3, rankings: 2}}\n"
+                                     "schedule: {rotation: {}}\nstop: {gap: 1e-3}\n"));
+    all.back().refused.push_back({"program.factorization.by=coordinates", "cyclic"});
+    all.back().ignored = {"changes in flight"};
+    all.push_back(factorization_case("factorization by coordinates",
+                                     "program: {factorization: {rank: 3, by: coordinates}}\n"
+                                     "schedule: {cyclic: {set: 7}}\nstop: {gap: 1e-3}\n"));
+    all.back().found = factorization_found;
+    all.back().tolerance = 1e-3;
+    all.back().refused.push_back({"program.factorization.by=sgd", "rotation"});
+    all.back().ignored = {"changes in flight"};
+}
+
 std::vector<program_case> made_cases() {
     std::vector<program_case> all;
     all.push_back(lasso_case("lasso", "program: {lasso: {penalty: {share: 0.05}}}\n"
@@ -98,6 +135,7 @@ std::vector<program_case> made_cases() {
                              "schedule: {dynamic: {couple: check, rho: 0.3, set: 3}}\n"
                              "stop: {gap: 1e-6}\n"));
     all.back().tolerance = 1e-2; // of coefficients: the gap is of the objective
+    add_factorization(all);
     return all;
 }
 
