@@ -1,5 +1,6 @@
 #include "apps/lda/lda_worker.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -32,9 +33,9 @@ worker_options options_of(const scheduled::worker_site& site, const lda_settings
 
 lda_worker::lda_worker(worker_options options)
     : options_{std::move(options)}, totals_{options_.settings.topics, beta_words(options_)},
-      row_{options_.settings.topics}, exact_{options_.settings.topics, options_.settings.priors},
-      beta_{options_.settings.priors.beta}, alpha_{options_.settings.priors.alpha},
-      alpha_topics_{options_.settings.priors.alpha * options_.settings.topics} {
+      row_{options_.settings.topics}, beta_{options_.settings.priors.beta},
+      alpha_{options_.settings.priors.alpha}, alpha_topics_{options_.settings.priors.alpha *
+                                                            options_.settings.topics} {
     ended_.totals.resize(options_.settings.topics);
     builder_.emplace(*options_.memory, options_.documents, options_.words);
 }
@@ -53,8 +54,7 @@ result<void> lda_worker::data_is_complete() {
     if (!tokens)
         return tokens.failure();
     tokens_ = std::move(*tokens);
-    auto documents =
-        document_topics::make(*options_.memory, tokens_->sizes(), options_.settings.topics);
+    auto documents = sampled_documents_of(*options_.memory, options_.settings, *tokens_);
     if (!documents)
         return documents.failure();
     documents_ = std::move(*documents);
@@ -86,7 +86,7 @@ void lda_worker::start(const tokens_of_word& tokens, random_stream& random) {
     for (std::size_t i = 0; i < tokens.topics.size(); ++i) {
         const auto topic = static_cast<std::uint32_t>(random.below(options_.settings.topics));
         tokens.topics[i] = static_cast<std::uint16_t>(topic);
-        documents_->add(static_cast<std::size_t>(tokens.documents[i]), topic);
+        documents_->start(tokens.first + i, static_cast<std::size_t>(tokens.documents[i]), topic);
         row_.add(topic);
         totals_.counts().change(topic, 1);
     }
@@ -96,7 +96,7 @@ result<void> lda_worker::compute(std::uint64_t word, std::uint64_t turn) {
     const tokens_of_word tokens = tokens_->of(word);
     random_stream random = stream_of(options_, turn, word);
     if (options_.ring.sweep_of_turn(turn) > 0)
-        return exact_.sample(tokens, row_, *documents_, totals_.counts(), random);
+        return documents_->sample(tokens, row_, totals_.counts(), random);
     start(tokens, random);
     return {};
 }
@@ -137,8 +137,7 @@ result<payload> lda_worker::turn(const scheduled::phase& p, scheduled::held_bloc
 // ---- probes ----
 
 result<payload> lda_worker::probe(const scheduled::phase&, std::uint32_t, compute_context&) {
-    const double documents =
-        likelihood_of_documents(*documents_, tokens_->sizes(), alpha_, alpha_topics_);
+    const double documents = documents_->likelihood(alpha_, alpha_topics_);
     return scheduled::payload_of(*options_.memory, std::array{ended_.likelihood, documents},
                                  ended_.totals,
                                  std::array{static_cast<std::int64_t>(tokens_->tokens())});
@@ -149,33 +148,23 @@ result<payload> lda_worker::probe(const scheduled::phase&, std::uint32_t, comput
 result<scheduled::saved_part> lda_worker::save() const {
     state_writer write{*options_.memory};
     write.topics("topics", tokens_->topics());
-    write("topics of documents", documents_->lengths());
-    write.topics("order of topics", documents_->order());
+    documents_->save(write);
     write("totals", totals_.counts().counts())("phases", totals_.phases())("own", totals_.own());
     write("likelihood", std::array{ended_.likelihood})("ended", ended_.totals);
     return std::move(write).finish();
 }
 
 result<void> lda_worker::load_topics(const scheduled::saved_part& saved) {
-    const auto topics = read_topics(saved, "topics"), order = read_topics(saved, "order of topics");
-    const auto lengths = read_state<std::int32_t>(saved, "topics of documents");
-    if (const error* failure = scheduled::first_failure(topics, order, lengths))
-        return *failure;
-    const error other{errc::protocol, "the saved topics of lda are of other documents"};
-    if (topics->size() != tokens_->tokens())
-        return other;
-    if (auto loaded = documents_->load(*lengths, *order, options_.settings.topics); !loaded)
-        return loaded;
-    for (std::size_t i = 0; i < topics->size(); ++i) {
-        const std::uint16_t topic = (*topics)[i];
-        if (topic != no_topic &&
-            !documents_->count_again(static_cast<std::size_t>(tokens_->documents()[i]), topic))
-            return other;
-    }
-    if (!documents_->is_complete())
-        return other;
+    const auto topics = read_topics(saved, "topics");
+    if (!topics)
+        return topics.failure();
+    const auto is_none = [this](std::uint16_t topic) {
+        return topic != no_topic && topic >= options_.settings.topics;
+    };
+    if (topics->size() != tokens_->tokens() || std::ranges::any_of(*topics, is_none))
+        return error{errc::protocol, "the saved topics of lda are of other documents"};
     std::ranges::copy(*topics, tokens_->topics().begin());
-    return {};
+    return documents_->load(saved, *tokens_);
 }
 
 result<void> lda_worker::load(const scheduled::saved_part& saved) {

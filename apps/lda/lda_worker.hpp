@@ -15,9 +15,8 @@
 
 #include "actors/scheduled/program.hpp"
 #include "apps/lda/block_rows.hpp"
-#include "apps/lda/document_topics.hpp"
-#include "apps/lda/exact_sampler.hpp"
 #include "apps/lda/likelihood.hpp"
+#include "apps/lda/sampled_documents.hpp"
 #include "apps/lda/settings.hpp"
 #include "apps/lda/shared_totals.hpp"
 #include "apps/lda/word_tokens.hpp"
@@ -57,7 +56,7 @@ class lda_worker final : public scheduled::worker_part {
 
     // ---- for tests ----
     const word_tokens& tokens() const { return *tokens_; }
-    const document_topics& documents() const { return *documents_; }
+    const sampled_documents& documents() const { return *documents_; }
 
   private:
     // Of the blocks whose last turn in this sweep was here.
@@ -73,10 +72,9 @@ class lda_worker final : public scheduled::worker_part {
     worker_options options_;
     std::optional<token_builder> builder_; // while data arrives
     std::optional<word_tokens> tokens_;
-    std::optional<document_topics> documents_;
+    std::unique_ptr<sampled_documents> documents_;
     shared_totals totals_;
     word_row row_;
-    exact_sampler exact_;
     log_gamma_ratio beta_, alpha_, alpha_topics_;
     ended_blocks ended_;
 };

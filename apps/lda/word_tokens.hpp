@@ -25,6 +25,7 @@ inline constexpr std::uint16_t no_topic = 0xffff;
 struct tokens_of_word {
     std::span<const std::int32_t> documents; // of each token, rising
     std::span<std::uint16_t> topics;         // of each token
+    std::uint64_t first = 0;                 // number of the first one, among those of all words
 };
 
 class word_tokens {
@@ -35,7 +36,7 @@ class word_tokens {
     tokens_of_word of(std::size_t word) noexcept {
         const std::size_t first = starts_[word], count = starts_[word + 1] - first;
         return {documents_.values<std::int32_t>().subspan(first, count),
-                topics().subspan(first, count)};
+                topics().subspan(first, count), first};
     }
     std::span<std::uint16_t> topics() noexcept {
         return {reinterpret_cast<std::uint16_t*>(topics_.mutable_data()), starts_.back()};

@@ -150,9 +150,9 @@ BOOST_AUTO_TEST_CASE(counts_are_those_of_the_tokens_after_every_turn) {
             std::vector<std::int32_t> seen(documents.size());
             std::size_t first = 0;
             for (const auto& worker : run.workers)
-                for (std::size_t d = 0; d < worker->documents().documents(); ++d, ++first)
-                    for (const topic_count& c : worker->documents().of(d))
-                        seen[first * 4 + c.topic] = c.count;
+                for (std::size_t d = 0; d < worker->tokens().sizes().size(); ++d, ++first)
+                    for (std::uint32_t k = 0; k < 4; ++k)
+                        seen[first * 4 + k] = worker->documents().count(d, k);
             BOOST_TEST((seen == documents));
             if (turn % 4 == 3)
                 BOOST_TEST(run.scheduler->judge(4, {}, run.probe()).ok());
