@@ -239,6 +239,8 @@ result<scheduled::saved_part> coordinate_users::save() const {
 }
 
 result<void> coordinate_users::load(const scheduled::saved_part& saved) {
+    if (auto fits = ratings_.check_saved(saved); !fits)
+        return fits;
     const auto users = read_state<float>(saved, "user factors");
     const auto items = read_state<float>(saved, "item factors");
     const auto residuals = read_state<float>(saved, "residuals");
