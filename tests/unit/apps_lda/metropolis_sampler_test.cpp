@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_CASE(a_topic_is_as_often_as_its_distribution_given_all_others_sa
     for (const std::uint32_t topics : {3u, 40u})
         for (const std::uint32_t proposals : {1u, 3u})
             BOOST_TEST_CONTEXT(topics << " topics, " << proposals << " proposals") {
-                two_words t{topics, {1}, {30}};
+                // In a short document it matters most that the token itself is not counted.
+                two_words t{topics, {1}, {proposals == 1 ? 30 : 2}};
                 const tokens_of_word of = t.tokens.of(0);
                 const std::uint32_t old = of.topics[0];
                 std::vector<double> probabilities;
