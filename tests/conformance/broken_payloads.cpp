@@ -73,7 +73,7 @@ std::vector<broken> broken_ones(const payload& p, memory_pool& memory, random_st
         const std::string name = "tensor " + std::to_string(i);
         payload fewer = p;
         fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-        all.push_back({"without " + name, std::move(fewer), i + 1 == p.size(), i});
+        all.push_back({name + " left out", std::move(fewer), i + 1 == p.size(), i});
         const data_type other =
             t.type() == data_type::uint8 ? data_type::float32 : data_type::uint8;
         all.push_back(

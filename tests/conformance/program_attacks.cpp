@@ -58,8 +58,11 @@ class attacker {
         ++on_.tried;
         const result<void> done = once();
         if (done) {
-            if (b.is_obvious && std::ranges::find(on_.ignored, name) == on_.ignored.end())
-                on_.seen[name + ": " + b.how]; // may be nobody looked: of a phase of no variables
+            const std::string what = name + ": " + b.how;
+            const bool is_ignored = std::ranges::any_of(
+                on_.ignored, [&](const std::string& i) { return what.starts_with(i); });
+            if (b.is_obvious && !is_ignored)
+                on_.seen[what]; // may be nobody looked: of a phase of no variables
             return;
         }
         ++on_.refused;

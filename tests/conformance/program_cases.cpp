@@ -4,9 +4,9 @@
 
 #include "actors/scheduled/program_run.hpp"
 #include "apps/factorization/factorization.hpp"
-#include "apps/factorization/saved_state.hpp"
 #include "apps/lasso/lasso.hpp"
 #include "apps/lasso/solutions.hpp"
+#include "apps/lda/lda.hpp"
 
 namespace troupe::test {
 
@@ -83,40 +83,94 @@ program_case lasso_case(std::string name, std::string app) {
                         {"schedule={dynamic: {set: 4096}}", "schedule.set"}}};
 }
 
-// ---- factorization ----
+// ---- topics ----
 
-// The first scheduler's objective: factors may be turned as a whole.
-std::vector<double> factorization_found(const driven_result& run) {
-    return {factorization::read_state<double>(run.saved.front(), "last").value().front()};
+// Documents of a few words each, of two topics.
+matrix_rows documents(std::uint64_t count, std::uint64_t words) {
+    random_stream random{12};
+    matrix_rows rows;
+    rows.columns = words;
+    rows.starts.push_back(0);
+    for (std::uint64_t d = 0; d < count; ++d) {
+        for (std::uint64_t w = 0; w < words; ++w) {
+            if (random.uniform() >= (w % 2 == d % 2 ? 0.5 : 0.1))
+                continue;
+            rows.indices.push_back(static_cast<std::int32_t>(w));
+            rows.values.push_back(static_cast<float>(1 + random.below(3)));
+        }
+        rows.targets.push_back(0);
+        rows.starts.push_back(static_cast<std::int64_t>(rows.values.size()));
+    }
+    return rows;
 }
 
-program_case factorization_case(std::string name, std::string app) {
+program_case lda_case(std::string name, const std::string& sampler) {
+    return {.name = std::move(name),
+            .program = lda::lda_program(),
+            .app = "program: {lda: {topics: 3, sampler: " + sampler +
+                   "}}\nschedule: {rotation: {}}\nstop: {sweeps: 5}\n",
+            .rows = documents(20, 24),
+            .has_end = false,
+            .sweeps = 5,
+            .refused = {{"program.lda.topics=1", "topics"},
+                        {"program.lda.topics=100000", "topics"},
+                        {"program.lda.alpha=0", "alpha"},
+                        {"program.lda.beta=-1", "beta"},
+                        {"program.lda.proposals=0", "proposals"},
+                        {"program.lda.words=3", "words"},
+                        {"stop={gap: 1e-6}", "stop.sweeps"},
+                        {"schedule={dynamic: {}}", "rotation"},
+                        {"data.scale=unit_norm", "data.scale"}},
+            .ignored = {"changes in flight"}};
+}
+
+// ---- ratings ----
+
+matrix_rows ratings(std::uint64_t users, std::uint64_t items) {
+    random_stream random{13};
+    matrix_rows rows;
+    rows.columns = items;
+    rows.starts.push_back(0);
+    for (std::uint64_t u = 0; u < users; ++u) {
+        for (std::uint64_t i = 0; i < items; ++i) {
+            if (random.uniform() >= 0.4)
+                continue;
+            rows.indices.push_back(static_cast<std::int32_t>(i));
+            rows.values.push_back(
+                static_cast<float>(3 + (u % 3 == i % 3 ? 1 : -1) + 0.1 * random.normal()));
+        }
+        rows.targets.push_back(0);
+        rows.starts.push_back(static_cast<std::int64_t>(rows.values.size()));
+    }
+    return rows;
+}
+
+// What the last probe says.
+std::vector<double> last_numbers(const driven_result& run) {
+    std::vector<double> all;
+    for (const named_number& n : run.standings.back().numbers)
+        all.push_back(n.value);
+    return all;
+}
+
+program_case factorization_case(std::string name, const std::string& app) {
     return {.name = std::move(name),
             .program = factorization::factorization_program(),
-            .app = std::move(app),
-            .rows = matrix({40, 30, 0.4}),
-            .refused = {{"program.factorization.rank=0", "program.factorization.rank"},
+            .app = app,
+            .rows = ratings(30, 24),
+            .has_end = false,
+            .refused = {{"program.factorization.rank=0", "rank"},
                         {"program.factorization.rank=5000", "rank"},
                         {"program.factorization.penalty=-1", "penalty"},
                         {"program.factorization.rate=0", "rate"},
                         {"program.factorization.decay=1", "decay"},
-                        {"program.factorization.by=als", "by"}}};
+                        {"program.factorization.by=als", "by"},
+                        {"schedule={dynamic: {}}", "by"},
+                        {"data.scale=unit_norm", "data.scale"}},
+            .ignored = {"changes in flight"}};
 }
 
-void add_factorization(std::vector<program_case>& all) {
-    all.push_back(factorization_case("factorization by sgd",
-                                     "program: {factorization: {rank: 3, rankings: 2}}\n"
-                                     "schedule: {rotation: {}}\nstop: {gap: 1e-3}\n"));
-    all.back().refused.push_back({"program.factorization.by=coordinates", "cyclic"});
-    all.back().ignored = {"changes in flight"};
-    all.push_back(factorization_case("factorization by coordinates",
-                                     "program: {factorization: {rank: 3, by: coordinates}}\n"
-                                     "schedule: {cyclic: {set: 7}}\nstop: {gap: 1e-3}\n"));
-    all.back().found = factorization_found;
-    all.back().tolerance = 1e-3;
-    all.back().refused.push_back({"program.factorization.by=sgd", "rotation"});
-    all.back().ignored = {"changes in flight"};
-}
+// ---- all ----
 
 std::vector<program_case> made_cases() {
     std::vector<program_case> all;
@@ -135,7 +189,21 @@ std::vector<program_case> made_cases() {
                              "schedule: {dynamic: {couple: check, rho: 0.3, set: 3}}\n"
                              "stop: {gap: 1e-6}\n"));
     all.back().tolerance = 1e-2; // of coefficients: the gap is of the objective
-    add_factorization(all);
+    all.push_back(lda_case("lda, exact", "exact"));
+    all.push_back(lda_case("lda, metropolis", "metropolis"));
+    all.push_back(factorization_case("factorization, sgd", "program: {factorization: {rank: 3}}\n"
+                                                           "schedule: {rotation: {}}\n"
+                                                           "stop: {sweeps: 6}\n"));
+    all.back().sweeps = 6;
+    // What is held out follows from the data, and is saved for the result alone.
+    all.back().ignored.push_back("what a worker saved: tensor 3");
+    all.push_back(factorization_case("factorization, coordinates",
+                                     "program: {factorization: {rank: 3, by: coordinates}}\n"
+                                     "schedule: {cyclic: {window: 0}}\nstop: {sweeps: 8}\n"));
+    all.back().ignored.push_back("what a worker saved: tensor 5");
+    all.back().phases_max = 150;
+    all.back().found = last_numbers;
+    all.back().tolerance = 1e-4; // factors are float32
     return all;
 }
 
@@ -162,7 +230,7 @@ driven_run run_of(const program_case& c, const scheduled::program_app& app) {
     driven_run run{.program = c.program, .settings = app.settings()};
     run.schedule = scheduled::read_schedule(app.app().getSchedule());
     run.stop = scheduled::read_stop(app.app().getStop());
-    run.unit_norm = c.unit_norm;
+    run.unit_norm = app.app().getData().getScale() == proto::ColumnScale::UNIT_NORM;
     run.seed = app.app().getSeed();
     run.phases_max = c.phases_max;
     run.rows_per_piece = 7;

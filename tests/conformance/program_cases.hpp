@@ -14,12 +14,14 @@ namespace troupe::test {
 struct program_case {
     std::string name;
     scheduled::program program;
-    // All of the app file but the data, which is `rows`: program, schedule, and stop if it is not the default. The run ends
-    // by itself within `phases_max` phases.
+    // All of the app file but the data, which is `rows`: program, schedule, and stop if it is not the default.
     std::string app;
     matrix_rows rows;
     bool unit_norm = false;
+    // The run ends by itself within so many phases, or it has no end of its own and is one of so many sweeps or phases.
     std::uint64_t phases_max = 2000;
+    bool has_end = true;
+    std::uint64_t sweeps = 0; // of a rotation
 
     // What a run has found, and how far runs with 1, 2 and 4 workers may differ in it, as a share of the largest number.
     // Empty: the program promises nothing about them.
@@ -32,8 +34,8 @@ struct program_case {
         std::string says;
     };
     std::vector<refusal> refused = {};
-    // Payloads that the program does not look at, by the names of program_attacks.cpp ("a probe's content"): a wrong number
-    // or type of tensors in them need not be refused.
+    // What the program does not look at, by the names of program_attacks.cpp: "a probe's content", or "what a worker saved:
+    // tensor 3". A wrong number or type of tensors in it need not be refused.
     std::vector<std::string> ignored = {};
 };
 
