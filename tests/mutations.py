@@ -403,7 +403,7 @@ MUTATIONS = [
              "    if (sweep == 0)\n",
              "    if (sweep < 3)\n",
              "unit_factorization", "factorization_by_sgd/passes_blocks_on_with_the_number_of_ratings_of_each_item"),
-    Mutation("factorization: factors do not begin in the unit of the ratings",
+    Mutation("factorization: steps are not in the unit of the ratings",
              "apps/factorization/rotating_users.cpp",
              "    const double scaled = rate / level_.spread;",
              "    const double scaled = rate / std::min(1.0, level_.spread);",
