@@ -10,6 +10,7 @@ namespace troupe::lasso {
 namespace {
 
 constexpr std::size_t growth = 2; // of the working set, over the variables in use
+constexpr double round_share = 1e-3; // of the gap that phases should come below, at most
 
 // Of the rows, at the first probe: all margins are 0 there, and all residuals 1/2 or -1/2, of rows of weight 1/4.
 double share_of_ones(const fit_sums& fit) {
@@ -137,8 +138,12 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
         begin_problem(all);
     judged_.reset();
     const double gap = duality_gap(options_.settings.loss, all.fit, all.coefficients, p);
-    rule_.begin(next_gap(gap, options_.gap * course_.null_objective),
-                number + options_.schedule.window + 1, working_.size());
+    double enough = next_gap(gap, options_.gap * course_.null_objective);
+    // A problem that many phases solve is worth solving well, as the next one begins with nothing known; and what they can
+    // gain falls with the square of the gap.
+    if (options_.settings.is_logistic() && (options_.schedulers > 1 || !is_sized_by_work()))
+        enough *= std::min(round_share, gap / course_.null_objective);
+    rule_.begin(enough, number + options_.schedule.window + 1, working_.size());
 }
 
 // The least squares problem of a round. Nothing that is known of the one before is true of it.
