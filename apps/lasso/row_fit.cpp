@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <functional>
+#include <string>
 
 #include "apps/lasso/logistic.hpp"
 
@@ -97,14 +99,11 @@ class logistic_rows final : public row_fit {
     explicit logistic_rows(std::optional<double> label) : label_{label} {}
 
     result<void> take(double target) override {
-        if (!label_ && target != 0 && target != 1 && target != -1)
-            return error{errc::data, "a target is " + std::to_string(target) +
-                                         ", but with loss: logistic the targets are two classes, 0 "
-                                         "and 1 or -1 and 1; use target: {label: K} for one of "
-                                         "several classes against the rest"};
-        const bool is_one = label_ ? target == *label_ : target == 1;
-        (is_one ? ones_ : target == -1 && !label_ ? minus_ : zeros_) += 1;
-        is_one_.push_back(is_one);
+        const auto is_one = class_of(target, label_);
+        if (!is_one)
+            return is_one.failure();
+        (*is_one ? ones_ : target == -1 && !label_ ? minus_ : zeros_) += 1;
+        is_one_.push_back(*is_one);
         residual_.push_back(0);
         return {};
     }
@@ -191,6 +190,19 @@ class logistic_rows final : public row_fit {
 };
 
 } // namespace
+
+result<bool> class_of(double target, std::optional<double> label) {
+    if (label)
+        return target == *label;
+    if (target == 0 || target == 1 || target == -1)
+        return target == 1;
+    char text[32];
+    char* const end = std::to_chars(text, text + sizeof text, target).ptr;
+    return error{errc::data, "a target is " + std::string(text, end) +
+                                 ", but with loss: logistic the targets are two classes, 0 and 1 or "
+                                 "-1 and 1; use target: {label: K} for one of several classes "
+                                 "against the rest"};
+}
 
 std::unique_ptr<row_fit> make_row_fit(loss_kind loss, bool has_intercept,
                                       std::optional<double> label) {

@@ -24,6 +24,11 @@ struct lasso_settings {
     bool is_logistic() const noexcept { return loss == loss_kind::logistic; }
 };
 
+// As app files and summaries have it.
+inline const char* name_of(loss_kind loss) noexcept {
+    return loss == loss_kind::logistic ? "logistic" : "squared";
+}
+
 // errc::protocol if it is not a LassoSettings.
 result<lasso_settings> read_settings(capnp::AnyPointer::Reader settings);
 
