@@ -10,11 +10,13 @@
 namespace troupe::lasso {
 
 struct fit_sums {
-    double residual_square = 0; // of r / w in the weights w of the rows; about its mean if there is an intercept
-    double loss = 0;            // of all rows, not divided by their number
-    double weight = 0;          // of all rows
-    double shift = 0;           // the mean that is subtracted: by how much the intercept would change; 0 without one
-    double intercept = 0;       // that the workers have
+    double residual_square =
+        0; // of r / w in the weights w of the rows; about its mean if there is an intercept
+    double loss = 0;   // of all rows, not divided by their number
+    double weight = 0; // of all rows
+    double shift =
+        0; // the mean that is subtracted: by how much the intercept would change; 0 without one
+    double intercept = 0; // that the workers have
 };
 
 inline double objective(const fit_sums& fit, const coefficient_sums& s, const penalty& p) noexcept {

@@ -9,7 +9,7 @@ namespace troupe::lasso {
 
 namespace {
 
-constexpr std::size_t growth = 2; // of the working set, over the variables in use
+constexpr std::size_t growth = 2;    // of the working set, over the variables in use
 constexpr double round_share = 1e-3; // of the gap that phases should come below, at most
 
 // Of the rows, at the first probe: all margins are 0 there, and all residuals 1/2 or -1/2, of rows of weight 1/4.
@@ -75,8 +75,8 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
     return s;
 }
 
-// Where all coefficients are 0. Of a loss with rounds the first one is for the intercept alone, so that the next begins where
-// it is right.
+// Where all coefficients are 0. Of a loss with rounds the first one is for the intercept alone, so that the next one begins
+// where it is right.
 void lasso_scheduler::begin_first(const whole_sums& all) {
     course_.has_begun = true;
     course_.null_objective = all.fit.loss;
@@ -92,8 +92,7 @@ void lasso_scheduler::begin_first(const whole_sums& all) {
 solution_numbers lasso_scheduler::record(const whole_sums& all) {
     const penalty p = path_.weights();
     const double rows = options_.form.rows, null = course_.null_objective;
-    const double gap = 
-        duality_gap(options_.settings.loss, all.fit, all.coefficients, p);
+    const double gap = duality_gap(options_.settings.loss, all.fit, all.coefficients, p);
     double intercept = 0;
     if (options_.form.is_centred)
         intercept = options_.settings.is_logistic() ? all.fit.intercept
@@ -141,7 +140,8 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
     double enough = next_gap(gap, options_.gap * course_.null_objective);
     // A problem that many phases solve is worth solving well, as the next one begins with nothing known; and what they can
     // gain falls with the square of the gap.
-    if (options_.settings.is_logistic() && (options_.schedulers > 1 || !is_sized_by_work()))
+    if (options_.settings.is_logistic() &&
+        (options_.schedulers > 1 || !options_.is_sized_by_work()))
         enough *= std::min(round_share, gap / course_.null_objective);
     rule_.begin(enough, number + options_.schedule.window + 1, working_.size());
 }
@@ -235,7 +235,8 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
     write("product places", gram.places)("products", gram.products);
     write("working set", working.own)("others", working.others)("facts of others", working.facts);
     write("rule", rule_.save());
-    write("weighted squares", squares)("steps", is_logistic ? steps_.save() : std::vector<double>{});
+    write("weighted squares", squares)("steps",
+                                       is_logistic ? steps_.save() : std::vector<double>{});
     write("fresh gradients", fresh_gradients_);
     write("judged gradients", judged.gradients)("judged values", judged.values);
     auto saved = std::move(write).finish();

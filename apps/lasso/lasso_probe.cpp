@@ -41,9 +41,10 @@ result<void> check_classes(std::span<const probe_partial> partials) {
         ones += part.rows.ones;
     }
     if (zeros > 0 && minus > 0)
-        return error{errc::data, "the targets are 0, 1 and -1, but with loss: logistic they are two "
-                                 "classes; use target: {label: K} for one of several classes "
-                                 "against the rest"};
+        return error{errc::data,
+                     "the targets are 0, 1 and -1, but with loss: logistic they are two "
+                     "classes; use target: {label: K} for one of several classes "
+                     "against the rest"};
     if (zeros + minus == 0 || ones == 0)
         return error{errc::data, "all targets are of one class, but with loss: logistic they are "
                                  "two; use data with both, or another label"};
@@ -84,7 +85,8 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
     j.product = sums.product;
     // Before others are told, who would take it for a message that is broken.
     const auto is_finite = [](double x) { return std::isfinite(x); };
-    if (!std::isfinite(j.fit.residual_square + j.fit.loss + j.absolute + j.square + j.product + j.mean_value) ||
+    if (!std::isfinite(j.fit.residual_square + j.fit.loss + j.absolute + j.square + j.product +
+                       j.mean_value) ||
         !std::ranges::all_of(judged_->gradients, is_finite))
         return error{errc::numeric, "the residual of lasso is no number; use couple: exact, or a "
                                     "smaller window, set or rho"};
@@ -110,8 +112,8 @@ result<std::vector<probe_partial>>
 lasso_scheduler::read_partials(std::span<const payload> partials) const {
     std::vector<probe_partial> parts;
     for (const payload& partial : partials) {
-        const auto part = read_probe_partial(
-            partial, values_.size(), facts_.empty() || options_.settings.is_logistic());
+        const auto part = read_probe_partial(partial, values_.size(),
+                                             facts_.empty() || options_.settings.is_logistic());
         if (!part)
             return part.failure();
         parts.push_back(*part);

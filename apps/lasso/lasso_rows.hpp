@@ -1,8 +1,9 @@
 // The worker part of the program "lasso": some rows of the matrix, and how well they are fitted (row_fit.hpp).
 //
-// The residual includes c0, which is what phases have shifted the intercept by; of squares it is the model's residual as soon
-// as the first phase after the first probe is applied. Columns are as they were read, neither centred nor scaled. If the loss
-// weighs its rows, a probe makes the weights and a weighted copy of the columns, whose products phases ask for until the next.
+// The residual includes c0, which is what phases have shifted the intercept by; of squares it is the model's residual as
+// soon as the first phase after the first probe is applied. Columns are as they were read, neither centred nor scaled. If
+// the loss weighs its rows, a probe makes the weights, and a weighted copy of the columns, whose products phases ask for
+// until the next one.
 //
 // Dense columns whose values are nearly the same number are kept without that number, since their products with one another
 // are summed in float32 for a stretch of rows (column_matrix.hpp): the schedulers subtract the squares of the means from

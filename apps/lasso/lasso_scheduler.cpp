@@ -127,7 +127,7 @@ std::vector<std::int64_t> lasso_scheduler::choose(const gram_cache::use& use,
     // No more than there is room for: what is left out here has its turn later, as the order has it.
     const std::size_t count = std::min(phase_size(), gram_.room(partners.size(), use));
     const auto own = working_.own();
-    if (is_sized_by_work()) {
+    if (options_.is_sized_by_work()) {
         // One after the other, and none before something could be gained.
         if (!taken.empty() || !course_.may_gain)
             return {};
@@ -141,14 +141,10 @@ std::vector<std::int64_t> lasso_scheduler::choose(const gram_cache::use& use,
     return order_->choose(is_free ? std::span<const std::int64_t>{eligible} : own, count, random);
 }
 
-bool lasso_scheduler::is_sized_by_work() const {
-    return options_.schedule.set == 0 && options_.schedule.couple == scheduled::coupling::exact;
-}
-
 std::size_t lasso_scheduler::phase_size() const {
     if (options_.schedule.set > 0)
         return options_.schedule.set;
-    if (!is_sized_by_work())
+    if (!options_.is_sized_by_work())
         return checked_size;
     return options_.whole_set_max();
 }

@@ -59,6 +59,9 @@ struct scheduler_options {
     bool is_sparse = false;
     std::size_t gram_entries_max = limits::gram_entries_max;
 
+    bool is_sized_by_work() const noexcept {
+        return schedule.set == 0 && schedule.couple == scheduled::coupling::exact;
+    }
     // Variables of a phase that is sized by work, at most.
     std::size_t whole_set_max() const noexcept {
         return is_sparse ? limits::whole_sparse_set_max : limits::whole_set_max;
@@ -154,7 +157,6 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     std::vector<std::int64_t> choose(const gram_cache::use& use,
                                      const std::vector<std::int32_t>& partners,
                                      random_stream& random);
-    bool is_sized_by_work() const;
     std::size_t phase_size() const;
     std::vector<double> known_gradients(const std::vector<std::int64_t>& chosen);
     std::vector<std::int32_t> partners_at(std::uint64_t number) const;

@@ -1,7 +1,7 @@
 // Logistic regression as a sequence of weighted least squares, and its duality gap. Pure values.
 //
-// A row has the class y, 0 or 1, and the margin m = x'b + b0; p = 1 / (1 + exp(-m)) is its probability of class 1. Its loss is
-// log(1 + exp(m)) - y m, its residual v = y - p, and its weight w = p (1 - p), the loss' second derivative. About a point
+// A row has the class y, 0 or 1, and the margin m = x'b + b0; p = 1 / (1 + exp(-m)) is its probability of class 1. Its loss
+// is log(1 + exp(m)) - y m, its residual v = y - p, and its weight w = p (1 - p), the loss' second derivative. About a point
 // the loss is, but for a constant, nearly
 //
 //     sum over rows of w (v / w - x'd - d0)^2 / 2          where b has changed by d and b0 by d0

@@ -204,10 +204,18 @@ result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, 
 }
 
 result<payload> to_payload(memory_pool& memory, const judgement& j) {
-    const std::array<double, judgement_numbers> numbers{
-        j.fit.residual_square, j.dual_norm,  j.absolute,  j.square,
-        j.product,             j.used,       j.mean_value, static_cast<double>(j.in_use),
-        j.fit.loss,            j.fit.weight, j.fit.shift, j.fit.intercept};
+    const std::array<double, judgement_numbers> numbers{j.fit.residual_square,
+                                                        j.dual_norm,
+                                                        j.absolute,
+                                                        j.square,
+                                                        j.product,
+                                                        j.used,
+                                                        j.mean_value,
+                                                        static_cast<double>(j.in_use),
+                                                        j.fit.loss,
+                                                        j.fit.weight,
+                                                        j.fit.shift,
+                                                        j.fit.intercept};
     return payload_of(memory, numbers, j.columns, j.gradients, j.means, j.squares, j.scales);
 }
 
@@ -234,19 +242,9 @@ result<judgement> read_judgement(const payload& p, const scheduled::number_range
     if (!are_listed_once(*listed, static_cast<std::size_t>(n[7]), own))
         return error{errc::protocol,
                      "a judgement lists a column twice, out of order, or of another scheduler"};
-    return judgement{{n[0], n[8], n[9], n[10], n[11]},
-                     n[1],
-                     n[2],
-                     n[3],
-                     n[4],
-                     n[5],
-                     n[6],
-                     static_cast<std::size_t>(n[7]),
-                     *listed,
-                     *gradients,
-                     *means,
-                     *squares,
-                     *scales};
+    return judgement{
+        {n[0], n[8], n[9], n[10], n[11]}, n[1],    n[2],       n[3],   n[4],     n[5],   n[6],
+        static_cast<std::size_t>(n[7]),   *listed, *gradients, *means, *squares, *scales};
 }
 
 } // namespace troupe::lasso

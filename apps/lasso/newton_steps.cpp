@@ -9,8 +9,8 @@ namespace {
 
 // A direction in which the objective falls has a step that is short enough; where rounding hides that, any will do.
 constexpr std::uint32_t returns_max = 40;
-constexpr double rounding = 1e-13;      // of an objective, relative
-constexpr std::size_t saved_numbers = 4;  // intercept, objective, returns, target_intercept
+constexpr double rounding = 1e-13;       // of an objective, relative
+constexpr std::size_t saved_numbers = 4; // intercept, objective, returns, target_intercept
 
 } // namespace
 

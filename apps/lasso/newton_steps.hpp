@@ -1,6 +1,6 @@
 // Which steps of a proximal Newton method are taken: those after which the objective is no larger. From others the
-// coefficients go half the way back, until it is no larger than where they came from. A pure value; each scheduler has one of
-// its own variables, and all decide the same.
+// coefficients go half the way back, until it is no larger than where they came from. A pure value; each scheduler has one
+// of its own variables, and all decide the same.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class newton_steps {
     double target_intercept() const noexcept { return target_intercept_; }
 
     std::vector<double> save() const;
-    // errc::protocol would be the caller's to say: false if it is not what was saved of so many variables.
+    // False if it is not what was saved of so many variables.
     bool load(std::span<const double> saved, std::size_t variables);
 
   private:

@@ -197,7 +197,8 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
          !site.column_names.empty()},
         {result_names::scales, [&](std::ofstream& f) { write_scales(f, *scales); },
          !scales->empty()},
-        {result_names::summary, [&](std::ofstream& f) { write_summary(f, *all, site, settings->loss); }}};
+        {result_names::summary,
+         [&](std::ofstream& f) { write_summary(f, *all, site, settings->loss); }}};
     std::vector<std::string> names;
     for (const auto& [name, write, is_there] : files) {
         std::error_code failed;

@@ -198,10 +198,11 @@ result<bool> class_of(double target, std::optional<double> label) {
         return target == 1;
     char text[32];
     char* const end = std::to_chars(text, text + sizeof text, target).ptr;
-    return error{errc::data, "a target is " + std::string(text, end) +
-                                 ", but with loss: logistic the targets are two classes, 0 and 1 or "
-                                 "-1 and 1; use target: {label: K} for one of several classes "
-                                 "against the rest"};
+    return error{errc::data,
+                 "a target is " + std::string(text, end) +
+                     ", but with loss: logistic the targets are two classes, 0 and 1 or "
+                     "-1 and 1; use target: {label: K} for one of several classes "
+                     "against the rest"};
 }
 
 std::unique_ptr<row_fit> make_row_fit(loss_kind loss, bool has_intercept,

@@ -1,8 +1,8 @@
 // How well a worker's rows are fitted, in float64, and how that changes with the coefficients: one type for each loss.
 //
-// The residual r is that of a least squares problem in which each row has a weight w, and its step d (of x'b + b0) makes
-// r <- r - w d. Of squares r is y - X c - c0 and all weights are 1; of other losses that problem is a model of the loss about
-// the coefficients at which it was made last (logistic.hpp).
+// The residual r is that of a least squares problem in which each row has a weight w: a step d of x'b + b0 makes r to be
+// r - w d. Of squares r is y - X c - c0 and all weights are 1; of other losses that problem is a model of the loss about the
+// coefficients at which it was made last (logistic.hpp).
 //
 // Threads, ownership: a value of one worker. Errors: errc::data for targets that the loss does not take; errc::protocol for
 // a saved state that is of other rows.

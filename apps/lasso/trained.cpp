@@ -131,8 +131,8 @@ result<trained_lasso> open(const result_use& use, const lasso_settings& settings
     if (!model)
         return model.failure();
     if (model->loss != settings.loss)
-        return error{errc::usage, use.directory.string() + ": is of a run with loss: " +
-                                      name_of(model->loss) +
+        return error{errc::usage, use.directory.string() +
+                                      ": is of a run with loss: " + name_of(model->loss) +
                                       "; give the app file that it was made with"};
     if (auto fits = check_columns(*model, use); !fits)
         return fits.failure();

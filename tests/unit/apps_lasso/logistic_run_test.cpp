@@ -72,8 +72,7 @@ plain_optimum check_optimum(const lasso_case& c, const matrix_rows& given,
         double margin = s.numbers.intercept;
         for (std::size_t j = 0; j < columns; ++j)
             margin += at(i, j) / norms[j] * values[j];
-        const bool is_one =
-            c.has_label ? rows.targets[i] == c.label : rows.targets[i] == 1;
+        const bool is_one = c.has_label ? rows.targets[i] == c.label : rows.targets[i] == 1;
         const lasso::logistic_row row = lasso::logistic_row_of(margin, is_one);
         found.objective += row.loss / static_cast<double>(n);
         found.sum += row.residual / static_cast<double>(n);
@@ -126,7 +125,8 @@ BOOST_AUTO_TEST_CASE(finds_the_optimum_on_any_number_of_workers_and_schedulers_w
                     for (const std::uint32_t window : {0u, 2u, 8u}) {
                         BOOST_TEST_CONTEXT((rows == &dense ? "dense" : "sparse")
                                            << ", share " << share << ", workers " << workers
-                                           << ", schedulers " << schedulers << ", window " << window) {
+                                           << ", schedulers " << schedulers << ", window "
+                                           << window) {
                             lasso_case c = logistic_case();
                             c.share = share;
                             c.run.workers = workers;
@@ -165,7 +165,8 @@ BOOST_AUTO_TEST_CASE(follows_a_path_of_lambdas) {
             }
 }
 
-BOOST_AUTO_TEST_CASE(finds_the_optimum_without_intercept_with_scaled_columns_and_with_other_schedules) {
+BOOST_AUTO_TEST_CASE(
+    finds_the_optimum_without_intercept_with_scaled_columns_and_with_other_schedules) {
     const matrix_rows dense = with_classes(
         made_rows({.rows = 200, .columns = 50, .group = 5, .likeness = 0.9, .mean = 9}), -1);
     const matrix_rows sparse = sparse_data();

@@ -61,14 +61,15 @@ BOOST_AUTO_TEST_CASE(a_row_has_the_loss_and_its_two_derivatives) {
             BOOST_TEST_CONTEXT("margin " << margin << ", class " << is_one) {
                 const logistic_row row = logistic_row_of(margin, is_one);
                 const double p = 1 / (1 + std::exp(-margin));
-                BOOST_TEST(row.loss == plain_loss(margin, is_one), boost::test_tools::tolerance(1e-6));
+                BOOST_TEST(row.loss == plain_loss(margin, is_one),
+                           boost::test_tools::tolerance(1e-6));
                 const auto slope = [&](double m) { return logistic_row_of(m, is_one).residual; };
                 const auto loss = [&](double m) { return logistic_row_of(m, is_one).loss; };
                 const double h = 1e-4;
-                BOOST_TEST(std::abs((loss(margin + h) - loss(margin - h)) / (2 * h) + row.residual) <
-                           1e-8);
-                BOOST_TEST(std::abs((slope(margin + h) - slope(margin - h)) / (2 * h) + row.weight) <
-                           1e-8);
+                BOOST_TEST(std::abs((loss(margin + h) - loss(margin - h)) / (2 * h) +
+                                    row.residual) < 1e-8);
+                BOOST_TEST(std::abs((slope(margin + h) - slope(margin - h)) / (2 * h) +
+                                    row.weight) < 1e-8);
                 if (std::abs(margin) < 5) {
                     BOOST_TEST(row.residual == (is_one ? 1 - p : -p), tolerance);
                     BOOST_TEST(row.weight == p * (1 - p), tolerance);
@@ -97,7 +98,8 @@ BOOST_AUTO_TEST_CASE(the_gap_is_never_below_that_of_its_dual_point_and_close_to_
     for (const bool has_intercept : {false, true})
         for (const double size : {1e-4, 1e-2, 0.3, 2.0, 10.0})
             for (const double c : {1.0, 1 - 1e-5, 0.99, 0.7, 0.1}) {
-                BOOST_TEST_CONTEXT("intercept " << has_intercept << ", size " << size << ", c " << c) {
+                BOOST_TEST_CONTEXT("intercept " << has_intercept << ", size " << size << ", c "
+                                                << c) {
                     constexpr std::size_t rows = 60;
                     std::vector<logistic_row> all;
                     std::vector<double> margins;
