@@ -130,6 +130,21 @@ result<documents> text_collector::finish(const vocabulary_bounds& bounds) && {
 
 // --- where they are
 
+namespace {
+
+result<void> read_file(const document_file& file, text_collector& words) {
+    auto lines = line_reader::open(file.path.string());
+    if (!lines)
+        return lines.failure();
+    const auto read = for_each_line(*lines, [&](std::string_view line) { return words.add(line); });
+    if (!read)
+        return read.failure();
+    const std::string why = words.end_document(printable(file.name, limits::path_bytes_max));
+    return why.empty() ? result<void>{} : error{errc::data, file.path.string() + ": " + why};
+}
+
+} // namespace
+
 result<documents> read_line_documents(const std::string& path, const word_rules& rules,
                                       const vocabulary_bounds& bounds) {
     auto words = text_collector::of(rules);
@@ -156,19 +171,10 @@ result<documents> read_folder_documents(const std::string& path, const word_rule
     const auto files = files_in(path);
     if (!files)
         return files.failure();
-    for (const document_file& file : *files) {
-        auto lines = line_reader::open(file.path.string());
-        if (!lines)
-            return lines.failure();
-        const auto read =
-            for_each_line(*lines, [&](std::string_view line) { return words->add(line); });
-        if (!read)
-            return read.failure();
-        if (const std::string why =
-                words->end_document(printable(file.name, limits::path_bytes_max));
-            !why.empty())
-            return error{errc::data, path + ": " + why};
-    }
+    for (const document_file& file : *files)
+        if (auto read = read_file(file, *words); !read) // names in a folder are anybody's
+            return error{read.failure().code(),
+                         printable(read.failure().message(), limits::reason_bytes_max)};
     auto all = std::move(*words).finish(bounds);
     return all ? std::move(all) : all.failure().in(path);
 }

@@ -3,6 +3,7 @@
 #include <capnp/schema.h>
 
 #include "actors/data/documents.hpp"
+#include "actors/data/ratings.hpp"
 #include "actors/scheduled/matrix_pieces.hpp"
 #include "actors/scheduled/sparse_pieces.hpp"
 
@@ -90,8 +91,10 @@ document_settings settings_of(proto::DocumentsData::Reader data) {
 
 opened_data open_documents(proto::DocumentsData::Reader data, const data_use& use) {
     document_settings settings = settings_of(data);
-    if (!use.file.empty())
+    if (!use.file.empty()) {
         settings.source = {use.file, "--data"};
+        settings.bounds = {}; // the result has a vocabulary, which few documents are not to narrow
+    }
     auto read = read_documents(settings);
     if (!read)
         return read.failure();
@@ -108,6 +111,35 @@ opened_data open_documents(proto::DocumentsData::Reader data, const data_use& us
     return pieces_of(std::move(held), piece_bytes);
 }
 
+// --- ratings
+
+std::vector<std::string> as_text(const std::vector<std::uint64_t>& numbers) {
+    std::vector<std::string> all;
+    all.reserve(numbers.size());
+    for (const std::uint64_t number : numbers)
+        all.push_back(std::to_string(number));
+    return all;
+}
+
+opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
+    rating_settings settings;
+    settings.train = {data.getTrain().cStr(), "data.ratings.train"};
+    if (!use.file.empty())
+        settings.train = {use.file, "--data"};
+    else if (data.hasTest())
+        settings.test = {data.getTest().cStr(), "data.ratings.test"};
+    auto read = read_ratings(settings);
+    if (!read)
+        return read.failure();
+    sparse_data held;
+    held.rows = std::move(read->train);
+    held.held_out = std::move(read->test);
+    held.columns = read->items.size();
+    held.column_names = as_text(read->items);
+    held.row_names = as_text(read->users);
+    return pieces_of(std::move(held), piece_bytes);
+}
+
 } // namespace
 
 opened_data open_data(proto::ProgramData::Reader data, const data_use& use) {
@@ -119,7 +151,7 @@ opened_data open_data(proto::ProgramData::Reader data, const data_use& use) {
                                         "matrix that has, as data.matrix"};
     if (data.isDocuments())
         return open_documents(data.getDocuments(), use);
-    return error{errc::usage, key + ": not read yet"};
+    return open_ratings(data.getRatings(), use);
 }
 
 } // namespace troupe::scheduled

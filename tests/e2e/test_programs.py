@@ -292,9 +292,99 @@ class Programs(TroupeTest):
         check(APP.replace("dynamic: {window: 2}", "random: {}"), "schedule.random: unknown key")
         check(APP.replace("{dynamic: {window: 2}}", "{workers: 1000}"), "1000 workers for 120 rows", command=("run", "--nodes", 2))
         check(APP.replace("{dynamic: {window: 2}}", "{shards: 50}"), "50 shards for 12 variables", command=("run", "--nodes", 2))
+        for data, why in (
+            ("{documents: {lines: x.csv}}", "data.documents: has no targets, which the program needs"),
+            ("{documents: {lines: x.csv, text: texts}}", 'data.documents.text: conflicts with "lines"'),
+            ("{documents: {documents_min: 2}}", "give exactly one of counts, text, lines or dictionary"),
+            ("{documents: {lines: x.csv, vocabulary: v}}", "data.documents.vocabulary: goes with counts"),
+            ("{documents: {counts: c, stop_words: english}}", "counts without a vocabulary have no words"),
+            ("{documents: {lines: x.csv, stem: klingon}}", 'data.documents.stem: unknown word "klingon"'),
+            ("{ratings: {train: x.csv}}", "data.ratings: has no targets, which the program needs"),
+            ("{ratings: {test: x.csv}}", 'data.ratings: missing key "train"'),
+            ("{ratings: {train: x.csv}, scale: unit_norm}", "data.scale: is for matrices"),
+        ):
+            check(APP.replace("{matrix: {features: x.csv, target_column: y}}", data), why)
         check(APP, "names no checkpoint folder", command=("run", "--resume"))
         check(APP, "no module of a program", command=("check", "--program", __file__))
         check(APP, "none.so", command=("check", "--program", "none.so"))
+
+
+class DocumentsAndRatings(TroupeTest):
+    """Data of programs that take no targets."""
+
+    def data(self, data, program):
+        return self.app(f"troupe: 1\ndata: {data}\nprogram: {program}\nschedule: {{rotation: {{blocks_per_worker: 1}}}}\n"
+                        "stop: {sweeps: 2}\nresult: {directory: result}\n")
+
+    def documents(self, settings):
+        return self.data(f"{{documents: {{{settings}}}}}", "{lda: {topics: 2}}")
+
+    def ratings(self, settings):
+        return self.data(f"{{ratings: {{{settings}}}}}", "factorization")
+
+    def write_files(self, **files):
+        for name, content in files.items():
+            (self.folder / name).write_bytes(content)
+
+    def planned(self, app):
+        plan = self.troupe("plan", app, "--nodes", 2, "--json")
+        self.assertEqual(plan.code, 0, str(plan))
+        numbers = json.loads(plan.out)
+        return numbers["rows"], numbers["variables"], numbers["entries"]
+
+    def test_documents_of_all_kinds_have_rows_and_words(self):
+        self.write_files(lines=b"The cat sat\nDogs and a cat\n42\ncats\n", counts=b"2 0:1 1:2\n1 1:1\n", words=b"cat\ndog\n",
+                   uci=b"2\n3\n3\n1 1 1\n1 3 4\n2 3 1\n")
+        (self.folder / "folder/below").mkdir(parents=True)
+        self.write_files(**{"folder/b": b"one two", "folder/below/a": b"two"})
+        self.write_files(**{"d.dict": b"cat: a petdog: a pet", "d.index": b"cat\tA\tK\nkitten\tA\tK\ndog\tK\tK\n"})
+        self.assertEqual(self.planned(self.documents("lines: lines, stop_words: english, stem: english")), (3, 3, 5))
+        self.assertEqual(self.planned(self.documents("counts: counts, vocabulary: words")), (2, 2, 3))
+        self.assertEqual(self.planned(self.documents("counts: uci")), (2, 2, 3))
+        self.assertEqual(self.planned(self.documents("text: folder")), (2, 2, 3))
+        self.assertEqual(self.planned(self.documents("dictionary: d.dict, length_min: 2")), (2, 3, 4))
+
+    def test_words_and_what_is_left_out_are_said(self):
+        self.write_files(lines=b"ant bee ant\n42\nbee cat\n")
+        run = self.troupe("run", self.documents("lines: lines"), "--nodes", 2, "--json")
+        self.assertEqual(run.code, 0, str(run))
+        self.assertIn("1 of 3 documents have no words that are kept", str(run))
+        self.assertEqual((self.folder / "result/words.txt").read_text().split(), ["ant", "bee", "cat"])
+
+    def test_ratings_are_learned_from_and_held_out(self):
+        self.write_files(train=b"userId,movieId,rating,timestamp\n" + b"".join(
+            b"%d,%d,%d,0\n" % (u, i, 1 + (u * i) % 5) for u in range(8) for i in range(6) if u != i),
+            test=b"9\t3\t4\t0\n3\t3\t2\t0\n")
+        self.assertEqual(self.planned(self.ratings("train: train, test: test")), (9, 6, 42))
+        run = self.troupe("run", self.ratings("train: train, test: test"), "--nodes", 2, "--json")
+        self.assertEqual(run.code, 0, str(run))
+        self.assertIn("rmse", run.event("sweep")[-1])
+
+    def test_bad_files_are_refused_in_one_line(self):
+        def documents(settings, why, code=2, **files):
+            self.write_files(**files)
+            with self.subTest(why=why):
+                self.assert_one_line_error(self.troupe("check", self.documents(settings)), code, why)
+
+        def ratings(why, **files):
+            self.write_files(**files)
+            with self.subTest(why=why):
+                self.assert_one_line_error(self.troupe("check", self.ratings(", ".join(f"{f}: {f}" for f in files))), 2, why)
+
+        documents("lines: none", "data.documents.lines: ")
+        documents("lines: x", "x: line 2: the byte 0xe9 is not UTF-8", x=b"a\ncaf\xe9\n")
+        documents("lines: x, documents_min: 2", "the vocabulary is empty", x=b"a\nb\n")
+        documents("text: x", "no such folder", x=b"")
+        documents("counts: x", "x: line 1: the count \"-1\"", x=b"1 0:-1\n")
+        documents("counts: x", "x: line 1: the count \"99999999\"", x=b"1 0:99999999\n")
+        documents("counts: x, vocabulary: v", "the word \"2\"; words are numbers from 0 to 1", x=b"1 2:1\n", v=b"a\nb\n")
+        documents("counts: x", "documents are numbers from 1 to 2", x=b"2\n2\n1\n3 1 1\n")
+        documents("dictionary: x.dict", "x.index: line 1: the entry \"a\" ends at byte 4",
+                  **{"x.dict": b"cat", "x.index": b"a\tB\tD\n"})
+        ratings("train: line 2: the item \"b\" is not a whole number", train=b"1 2 3\n1 b 3\n")
+        ratings("train: line 2: the rating: ", train=b"1::2::3\n1::3::nan\n")
+        ratings("train: line 3: user 1 rates item 2 a second time", train=b"1 2 3\n1 1 3\n1 2 3\n")
+        ratings("test: line 1: user 1 rates item 2 for training, too", train=b"1 2 3\n2 2 3\n", test=b"1 2 4\n")
 
 
 class OwnProgram(TroupeTest):

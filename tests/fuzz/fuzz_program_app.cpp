@@ -46,6 +46,12 @@ std::vector<std::string> sound_inputs() {
         "result: {directory: out}\n"
         "checkpoint: {directory: saved, every_seconds: 5, keep: 1}\n"
         "seed: 18446744073709551615\n",
+        "troupe: 1\n"
+        "data: {documents: {dictionary: d.dict.dz, stop_words: english, stop_words_file: s, stem: "
+        "porter, length_min: 3, documents_min: 5, documents_max_share: 0.5, words_max: 10000}}\n"
+        "program: rose\n",
+        "troupe: 1\ndata: {documents: {counts: c, vocabulary: v}}\nprogram: rose\n",
+        "troupe: 1\ndata: {ratings: {train: u1.base, test: u1.test}}\nprogram: rose\n",
     };
 }
 

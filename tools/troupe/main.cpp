@@ -1,8 +1,8 @@
 // The `troupe` program: the kinds of jobs that it knows.
-#include "apps/lasso/lasso.hpp"
 #include "tools/troupe/program.hpp"
 #include "tools/troupe/program_job.hpp"
 #include "tools/troupe/program_modules.hpp"
+#include "tools/troupe/shipped_programs.hpp"
 #include "tools/troupe/training_job.hpp"
 
 int main(int argc, char** argv) {
@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
     return run_program(
         argc, argv,
         [](const std::vector<std::string>& modules) -> troupe::result<std::vector<job_kind>> {
-            auto programs = programs_with({troupe::lasso::lasso_program()}, modules);
+            auto programs = programs_with(shipped_programs(), modules);
             if (!programs)
                 return programs.failure();
             return std::vector{training_job(), program_job(*programs)};

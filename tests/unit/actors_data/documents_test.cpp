@@ -318,6 +318,8 @@ BOOST_AUTO_TEST_CASE(files_of_a_folder_are_documents_in_the_order_of_their_paths
     BOOST_TEST(all.left_out == 1u);
     plain("t/b/y", "ok\n\xff\n");
     BOOST_TEST(refused(settings).starts_with("t/b/y: line 2: the byte 0xff is not UTF-8"));
+    plain("t/b/a\nb", "\xff");
+    BOOST_TEST(refused(settings).starts_with("t/b/a\\x0ab: line 1: the byte 0xff is not UTF-8"));
 }
 
 BOOST_AUTO_TEST_CASE(folders_without_files_are_refused) {

@@ -2,6 +2,7 @@
 #include "actors/scheduled/open_data.hpp"
 
 #include <capnp/message.h>
+#include <capnp/schema.h>
 
 #include "actors/scheduled/sparse_pieces.hpp"
 #include "kernels/tensor/memory.hpp"
@@ -98,6 +99,51 @@ BOOST_AUTO_TEST_CASE(settings_of_documents_are_those_of_the_app_file) {
     documents.setVocabulary(folder() / "none");
     BOOST_TEST(test::refusal_of(open_data(data(), {}), errc::io)
                    .starts_with("data.documents.vocabulary: " + (folder() / "none").string()));
+}
+
+BOOST_AUTO_TEST_CASE(every_language_of_the_schema_has_stems) {
+    auto documents = data().initDocuments();
+    documents.setLines(plain("a", "cat\n"));
+    for (const auto word : capnp::Schema::from<proto::Stemming>().getEnumerants()) {
+        documents.setStem(static_cast<proto::Stemming>(word.getOrdinal()));
+        BOOST_TEST(open()->shape().columns == 1u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(ratings_are_rows_of_users_whose_test_is_held_out) {
+    auto ratings = data().initRatings();
+    ratings.setTrain(plain("tr", "7 30 5\n2 10 1\n7 10 2\n"));
+    const auto alone = open();
+    BOOST_TEST((rows_of(*alone, memory(), 9) == std::vector<std::string>{"0:1", "0:2 1:5"}));
+    ratings.setTest(plain("te", "2 20 4\n5 30 3\n"));
+    const auto source = open();
+    const data_shape shape = source->shape();
+    BOOST_TEST((shape.rows == 3 && shape.columns == 3 && shape.entries == 3 && shape.is_sparse));
+    BOOST_TEST((source->row_names() == std::vector<std::string>{"2", "5", "7"}));
+    BOOST_TEST((source->column_names() == std::vector<std::string>{"10", "20", "30"}));
+    BOOST_TEST((source->row_work(2) == 2 && source->row_work(1) == 0));
+    BOOST_TEST((source->column_work(0) == 2 && source->column_work(1) == 0));
+    BOOST_TEST(
+        (rows_of(*source, memory(), 2) == std::vector<std::string>{"0:1|1:4", "|2:3", "0:2 2:5|"}));
+}
+
+BOOST_AUTO_TEST_CASE(another_file_takes_the_place_of_the_rows_and_keeps_its_words) {
+    auto documents = data().initDocuments();
+    documents.setLines("none");
+    documents.setLengthMin(3);
+    documents.setDocumentsMin(5);
+    const data_use use{.file = plain("new", "it is a cat\n")};
+    const auto words = open_data(data(), use);
+    BOOST_REQUIRE(words.ok());
+    BOOST_TEST(((*words)->column_names() == std::vector<std::string>{"cat"}));
+    auto ratings = data().initRatings();
+    ratings.setTrain("none");
+    ratings.setTest("none");
+    const auto rated = open_data(data(), {.file = plain("new", "1 2 3\n")});
+    BOOST_REQUIRE(rated.ok());
+    BOOST_TEST((rows_of(**rated, memory(), 1) == std::vector<std::string>{"0:3"}));
+    BOOST_TEST(test::refusal_of(open_data(data(), {.file = plain("new", "1 2\n")}))
+                   .starts_with("--data: " + (folder() / "new").string() + ": line 1: "));
 }
 
 BOOST_AUTO_TEST_CASE(programs_that_need_targets_take_matrices_alone) {

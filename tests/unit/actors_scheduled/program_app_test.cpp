@@ -161,8 +161,8 @@ BOOST_AUTO_TEST_CASE(documents_come_from_one_place_and_settings_fit_it) {
     parsed("{documents: {counts: c, vocabulary: v, stop_words: english, length_min: 2}}");
     BOOST_TEST(why_not(with("{documents: {words_max: 5}}"))
                    .starts_with("app.yaml:3:19: data.documents: "));
-    BOOST_TEST(why_not(with("{documents: {text: t, lines: l}}"))
-                   .starts_with("app.yaml:3:36: data.documents.lines: "));
+    BOOST_TEST(why_not(with("{documents: {text: t, lines: l}}")).find("conflicts with \"text\"") !=
+               std::string::npos);
     BOOST_TEST(why_not(with("{documents: {lines: l, vocabulary: v}}")) ==
                "app.yaml:3:42: data.documents.vocabulary: goes with counts; texts have their own "
                "words, so leave it out");

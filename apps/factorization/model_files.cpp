@@ -1,0 +1,216 @@
+#include "apps/factorization/model_files.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "actors/data/npy_elements.hpp"
+#include "apps/factorization/factorization_limits.hpp"
+
+namespace troupe::factorization {
+
+namespace {
+
+struct array_file {
+    const char* name;
+    std::vector<float> factor_model::*values;
+    bool is_of_users;
+    bool is_biases;
+};
+constexpr array_file array_files[] = {
+    {"user_factors.npy", &factor_model::user_factors, true, false},
+    {"item_factors.npy", &factor_model::item_factors, false, false},
+    {"user_biases.npy", &factor_model::user_biases, true, true},
+    {"item_biases.npy", &factor_model::item_biases, false, true}};
+
+struct name_file {
+    const char* name;
+    std::vector<std::string> factor_model::*names;
+    std::uint64_t factor_model::*count;
+};
+constexpr name_file name_files[] = {
+    {"user_names.txt", &factor_model::user_names, &factor_model::users},
+    {"item_names.txt", &factor_model::item_names, &factor_model::items}};
+
+std::vector<std::size_t> shape_of(const array_file& file, const factor_model& model) {
+    const std::size_t rows = file.is_of_users ? model.users : model.items;
+    return file.is_biases ? std::vector<std::size_t>{rows}
+                          : std::vector<std::size_t>{rows, model.rank};
+}
+
+// The header of NumPy's .npy format, version 1.0, of float32 in C order.
+std::string npy_header_of(const std::vector<std::size_t>& shape) {
+    std::string description = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
+    description += std::to_string(shape.front()) + ",";
+    if (shape.size() > 1)
+        description += " " + std::to_string(shape[1]);
+    description += "), }";
+    constexpr std::size_t preamble = 10, alignment = 64;
+    while ((preamble + description.size() + 1) % alignment != 0)
+        description += ' ';
+    description += '\n';
+    const auto length = static_cast<std::uint16_t>(description.size());
+    std::string header = "\x93NUMPY\x01";
+    header += '\0';
+    header += static_cast<char>(length & 0xff);
+    header += static_cast<char>(length >> 8);
+    return header + description;
+}
+
+result<std::vector<float>> read_array(const std::filesystem::path& path,
+                                      const std::vector<std::size_t>& shape) {
+    auto elements = npy_elements::open(path.string());
+    if (!elements)
+        return elements.failure();
+    if (elements->header().shape != shape)
+        return elements->fail_header("its shape is not the one that model.json says; both must be "
+                                     "of the same run");
+    std::vector<float> values(elements->header().elements);
+    if (auto read = elements->read(values); !read)
+        return read.failure();
+    if (auto end = elements->expect_end(); !end)
+        return end.failure();
+    return values;
+}
+
+// Line by line; none if there is no such file.
+result<std::vector<std::string>> read_names(const std::filesystem::path& path,
+                                            std::uint64_t count) {
+    std::error_code failed;
+    if (!std::filesystem::exists(path, failed))
+        return std::vector<std::string>{};
+    std::ifstream file{path, std::ios::binary};
+    std::vector<std::string> names;
+    for (std::string line; names.size() <= count && std::getline(file, line);)
+        names.push_back(std::move(line));
+    if (names.size() != count)
+        return error{errc::data, path.string() + ": has not as many lines as model.json says; both "
+                                                 "must be of the same run"};
+    return names;
+}
+
+// A whole number of at least 1 and at most `max`; 0 if there is none.
+std::uint64_t count_in(const nlohmann::json& json, const char* key, std::uint64_t max) {
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_number_unsigned())
+        return 0;
+    const auto count = found->get<std::uint64_t>();
+    return count <= max ? count : 0;
+}
+
+result<factor_model> read_description(const std::filesystem::path& path) {
+    errno = 0;
+    std::ifstream file{path, std::ios::binary};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    if (!file)
+        return error{errc::io, path.string() + ": cannot be read: " + std::strerror(errno)};
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const error wrong{errc::data, path.string() + ": not the model.json of a factorization; name "
+                                                  "the folder of the result of such a run"};
+    if (!json.is_object() || json.value("program", nlohmann::json{}) != "factorization")
+        return wrong;
+    factor_model model;
+    model.rank = static_cast<std::uint32_t>(count_in(json, "rank", 4096));
+    model.users = count_in(json, "users", limits::rows_max);
+    model.items = count_in(json, "items", limits::rows_max);
+    const auto mean = json.find("mean"), biases = json.find("biases");
+    if (model.rank == 0 || model.users == 0 || model.items == 0 || mean == json.end() ||
+        !mean->is_number() || biases == json.end() || !biases->is_boolean())
+        return wrong;
+    model.mean = mean->get<double>();
+    model.has_biases = biases->get<bool>();
+    return model;
+}
+
+} // namespace
+
+result<void> write_file(const std::filesystem::path& path,
+                        const std::function<void(std::ofstream&)>& write) {
+    errno = 0;
+    std::ofstream file{path, std::ios::binary | std::ios::trunc};
+    write(file);
+    file.close();
+    if (file)
+        return {};
+    return error{errc::io, path.string() + ": cannot be written: " + std::strerror(errno)};
+}
+
+result<std::vector<std::string>> write_model(const std::filesystem::path& directory,
+                                             const factor_model& model,
+                                             const nlohmann::ordered_json& facts) {
+    nlohmann::ordered_json json;
+    json["program"] = "factorization";
+    json["rank"] = model.rank;
+    json["users"] = model.users;
+    json["items"] = model.items;
+    json["biases"] = model.has_biases;
+    json["mean"] = model.mean;
+    if (facts.is_object())
+        json.update(facts);
+    std::vector<std::string> names{"model.json"};
+    if (auto written = write_file(directory / names.front(),
+                                  [&](std::ofstream& f) { f << json.dump(2) << '\n'; });
+        !written)
+        return written.failure();
+    for (const array_file& file : array_files) {
+        if (file.is_biases && !model.has_biases)
+            continue;
+        const auto write = [&](std::ofstream& f) {
+            const std::string header = npy_header_of(shape_of(file, model));
+            const std::vector<float>& values = model.*file.values;
+            f.write(header.data(), static_cast<std::streamsize>(header.size()));
+            f.write(reinterpret_cast<const char*>(values.data()),
+                    static_cast<std::streamsize>(values.size() * sizeof(float)));
+        };
+        if (auto written = write_file(directory / file.name, write); !written)
+            return written.failure();
+        names.emplace_back(file.name);
+    }
+    for (const name_file& file : name_files) {
+        const std::vector<std::string>& lines = model.*file.names;
+        if (lines.empty()) { // may be there from another run
+            std::error_code ignored;
+            std::filesystem::remove(directory / file.name, ignored);
+            continue;
+        }
+        const auto write = [&](std::ofstream& f) {
+            for (const std::string& line : lines)
+                f << line << '\n';
+        };
+        if (auto written = write_file(directory / file.name, write); !written)
+            return written.failure();
+        names.emplace_back(file.name);
+    }
+    return names;
+}
+
+result<factor_model> load_model(const std::filesystem::path& directory) {
+    auto model = read_description(directory / "model.json");
+    if (!model)
+        return model;
+    for (const array_file& file : array_files) {
+        std::vector<float>& values = *model.*file.values;
+        if (file.is_biases && !model->has_biases) {
+            values.assign(file.is_of_users ? model->users : model->items, 0.0F);
+            continue;
+        }
+        auto read = read_array(directory / file.name, shape_of(file, *model));
+        if (!read)
+            return read.failure();
+        values = std::move(*read);
+    }
+    for (const name_file& file : name_files) {
+        auto names = read_names(directory / file.name, *model.*file.count);
+        if (!names)
+            return names.failure();
+        *model.*file.names = std::move(*names);
+    }
+    return model;
+}
+
+} // namespace troupe::factorization

@@ -1,0 +1,77 @@
+#include "apps/factorization/settings.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <kj/exception.h>
+
+#include "apps/factorization/factorization.capnp.h"
+#include "apps/factorization/factorization_limits.hpp"
+
+namespace troupe::factorization {
+
+namespace {
+
+factorization_settings settings_of(proto::FactorizationSettings::Reader reader) {
+    factorization_settings s;
+    s.rank = reader.getRank();
+    s.by = reader.getBy() == proto::FactorizationMethod::COORDINATES ? method::coordinates
+                                                                     : method::sgd;
+    s.has_biases = reader.getBiases();
+    s.penalty = reader.getPenalty();
+    s.rate = reader.getRate();
+    s.decay = reader.getDecay();
+    s.rankings = reader.getRankings();
+    return s;
+}
+
+error wrong(const std::string& key, const std::string& sentence) {
+    return {errc::usage, key + ": " + sentence};
+}
+
+} // namespace
+
+result<factorization_settings> read_settings(capnp::AnyPointer::Reader settings) {
+    try {
+        const auto s = settings_of(settings.getAs<proto::FactorizationSettings>());
+        if (s.rank >= 1 && s.rank <= 4096 && s.penalty >= 0 && s.rate > 0 && s.decay >= 0 &&
+            s.decay < 1)
+            return s;
+    } catch (const kj::Exception&) {
+    }
+    return error{errc::protocol,
+                 "the settings of factorization are not what this build knows by that name"};
+}
+
+result<void> check(const scheduled::program_site& site) {
+    const auto read = read_settings(site.settings);
+    if (!read)
+        return read.failure();
+    const factorization_settings& s = *read;
+    using scheduled::schedule_kind;
+    if (s.by == method::sgd && site.schedule.kind != schedule_kind::rotation)
+        return wrong("by", "sgd works on blocks of items that pass from worker to worker; write "
+                           "schedule: {rotation: {}}, or by: coordinates");
+    if (s.by == method::coordinates && site.schedule.kind != schedule_kind::cyclic)
+        return wrong("by", "coordinates changes the items of one factor after the other; write "
+                           "schedule: {cyclic: {}}, or by: sgd");
+    const scheduled::data_shape& data = site.data;
+    if (data.entries == 0)
+        return wrong("rank", "the data has no ratings; there is nothing to fit");
+    if (!data.is_sparse)
+        return wrong("rank", "the ratings are a dense matrix, in which every user has rated every "
+                             "item; give a file that leaves out those that are missing");
+    if (site.unit_norm)
+        return wrong("rank", "ratings whose columns are divided by their norms predict no ratings; "
+                             "leave out data.scale");
+    if (std::max(data.rows, data.columns) > limits::rows_max)
+        return wrong("rank", "the ratings are of more than 2147483647 users or items");
+    if (std::max(data.rows, data.columns) > limits::factors_max / s.rank)
+        return wrong("rank",
+                     "the factors of all users, or of all items, are more than 1 TiB; use a "
+                     "rank of at most " +
+                         std::to_string(limits::factors_max / std::max(data.rows, data.columns)));
+    return {};
+}
+
+} // namespace troupe::factorization

@@ -1,0 +1,29 @@
+// Settings of the program "factorization", as plain values.
+#pragma once
+
+#include <cstdint>
+
+#include "actors/scheduled/program.hpp"
+#include "schemas/base/error.hpp"
+
+namespace troupe::factorization {
+
+enum class method : std::uint8_t { sgd, coordinates };
+
+struct factorization_settings {
+    std::uint32_t rank = 40;
+    method by = method::sgd;
+    bool has_biases = true;
+    double penalty = 0.05;
+    double rate = 0.05;
+    double decay = 0.1;
+    std::uint32_t rankings = 0; // items per user; 0: none are written
+};
+
+// errc::protocol if it is not a FactorizationSettings.
+result<factorization_settings> read_settings(capnp::AnyPointer::Reader settings);
+
+// What the schema cannot say, before memory is taken.
+result<void> check(const scheduled::program_site& site);
+
+} // namespace troupe::factorization

@@ -1,0 +1,40 @@
+#include "apps/lda/lda.hpp"
+
+#include "apps/lda/lda.capnp.h"
+#include "apps/lda/lda_scheduler.hpp"
+#include "apps/lda/lda_worker.hpp"
+#include "apps/lda/result_files.hpp"
+#include "apps/lda/settings.hpp"
+
+namespace troupe::lda {
+
+namespace {
+
+// A part of this site, if its settings are right.
+template <class Part, class Base, class Site>
+result<std::unique_ptr<Base>> make(const Site& site) {
+    const auto settings = read_settings(site.settings);
+    if (!settings)
+        return settings.failure();
+    if (auto fits = check(site); !fits)
+        return fits.failure();
+    return std::unique_ptr<Base>{std::make_unique<Part>(options_of(site, *settings))};
+}
+
+} // namespace
+
+scheduled::program lda_program() {
+    return {.name = "lda",
+            .doc = "Topics of documents: latent Dirichlet allocation by Gibbs sampling.",
+            .settings = capnp::Schema::from<proto::LdaSettings>(),
+            .check = check,
+            .make_scheduler =
+                make<lda_scheduler, scheduled::scheduler_part, scheduled::scheduler_site>,
+            .make_worker = make<lda_worker, scheduled::worker_part, scheduled::worker_site>,
+            .write_result = write_result,
+            .needs_targets = false,
+            .schedules = {scheduled::schedule_kind::rotation},
+            .result_is_with_workers = true};
+}
+
+} // namespace troupe::lda

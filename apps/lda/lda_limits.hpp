@@ -1,0 +1,17 @@
+// Limits of the program "lda".
+#pragma once
+
+#include <cstdint>
+
+namespace troupe::lda::limits {
+
+// A topic is kept in 16 bits, and the last number stands for none yet.
+inline constexpr std::uint32_t topics_max = 65535;
+// Counts of a word and a topic in word_topics.npy: 8 GiB.
+inline constexpr std::uint64_t counts_max = 1ull << 31;
+// Numbers in the rows of one block: 1 GiB, as it is sent from worker to worker.
+inline constexpr std::uint64_t block_numbers_max = 1ull << 28;
+// Tokens of one document.
+inline constexpr std::uint64_t document_tokens_max = (1ull << 31) - 1;
+
+} // namespace troupe::lda::limits

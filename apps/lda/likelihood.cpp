@@ -1,0 +1,48 @@
+#include "apps/lda/likelihood.hpp"
+
+#include <math.h>
+
+namespace troupe::lda {
+
+namespace {
+
+// std::lgamma writes a global variable.
+double log_gamma(double x) {
+    int sign = 0;
+    return lgamma_r(x, &sign);
+}
+
+} // namespace
+
+log_gamma_ratio::log_gamma_ratio(double start, std::size_t table)
+    : start_{start}, at_start_{log_gamma(start)} {
+    for (std::size_t n = 0; n < table; ++n)
+        table_.push_back(computed(static_cast<std::int64_t>(n)));
+}
+
+double log_gamma_ratio::computed(std::int64_t n) const noexcept {
+    return log_gamma(static_cast<double>(n) + start_) - at_start_;
+}
+
+double likelihood_of_totals(std::span<const std::int64_t> totals, double beta_words) {
+    const log_gamma_ratio ratio{beta_words, 0};
+    double sum = 0;
+    for (const std::int64_t total : totals)
+        sum -= ratio(total);
+    return sum;
+}
+
+double likelihood_of_documents(const document_topics& documents,
+                               std::span<const std::uint32_t> sizes, const log_gamma_ratio& alpha,
+                               const log_gamma_ratio& alpha_topics) {
+    double sum = 0;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+        double own = -alpha_topics(sizes[d]);
+        for (const topic_count& c : documents.of(d))
+            own += alpha(c.count);
+        sum += own;
+    }
+    return sum;
+}
+
+} // namespace troupe::lda

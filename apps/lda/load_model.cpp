@@ -1,0 +1,89 @@
+// topic_model.hpp: the files of a result.
+#include <fstream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "actors/data/npy_elements.hpp"
+#include "apps/lda/lda_limits.hpp"
+#include "apps/lda/topic_model.hpp"
+
+namespace troupe::lda {
+
+namespace {
+
+error bad(const std::filesystem::path& file, const std::string& sentence) {
+    return {errc::data, file.string() + ": " + sentence};
+}
+
+result<topic_model> read_summary(const std::filesystem::path& file) {
+    std::ifstream in{file, std::ios::binary};
+    if (!in)
+        return error{errc::io, file.string() + ": cannot be read; name the folder of a result of "
+                                               "lda"};
+    const auto summary = nlohmann::json::parse(in, nullptr, false);
+    const auto number = [&](const char* name) {
+        const bool has = summary.is_object() && summary.contains(name) && summary[name].is_number();
+        return has ? summary[name].get<double>() : 0.0;
+    };
+    topic_model model;
+    model.priors = {number("alpha"), number("beta")};
+    const double topics = number("topics"), words = number("words");
+    if (!(model.priors.alpha > 0) || !(model.priors.beta > 0) || !(topics >= 2) ||
+        topics > limits::topics_max || !(words >= 1) ||
+        words > static_cast<double>(limits::counts_max) / topics)
+        return bad(file, "is no summary of topics; name the folder of a result of lda");
+    model.topics = static_cast<std::uint32_t>(topics);
+    model.words = static_cast<std::uint64_t>(words);
+    return model;
+}
+
+result<void> read_counts(const std::filesystem::path& file, topic_model& model) {
+    auto elements = npy_elements::open(file.string());
+    if (!elements)
+        return elements.failure();
+    if (!elements->is_whole() ||
+        elements->header().shape != std::vector<std::size_t>{model.words, model.topics})
+        return bad(file, "has other counts than summary.json says: " + std::to_string(model.words) +
+                             " words and " + std::to_string(model.topics) + " topics");
+    model.counts.reserve(model.words * model.topics);
+    model.totals.assign(model.topics, 0);
+    std::vector<std::int64_t> row(model.topics);
+    for (std::uint64_t word = 0; word < model.words; ++word) {
+        if (auto read = elements->read(std::span{row}); !read)
+            return read;
+        for (std::uint32_t k = 0; k < model.topics; ++k) {
+            if (row[k] < 0 || row[k] > INT32_MAX)
+                return bad(file, "word " + std::to_string(word) + " has a count of " +
+                                     std::to_string(row[k]));
+            model.counts.push_back(static_cast<std::int32_t>(row[k]));
+            model.totals[k] += row[k];
+        }
+    }
+    return elements->expect_end();
+}
+
+result<void> read_names(const std::filesystem::path& file, topic_model& model) {
+    std::ifstream in{file, std::ios::binary};
+    for (std::string name; in && std::getline(in, name);)
+        model.names.push_back(name);
+    if (!model.names.empty() && model.names.size() != model.words)
+        return bad(file, "has " + std::to_string(model.names.size()) + " words instead of " +
+                             std::to_string(model.words));
+    return {};
+}
+
+} // namespace
+
+result<topic_model> load_model(const std::filesystem::path& directory) {
+    auto model = read_summary(directory / "summary.json");
+    if (!model)
+        return model;
+    if (auto counts = read_counts(directory / "word_topics.npy", *model); !counts)
+        return counts.failure();
+    if (auto names = read_names(directory / "words.txt", *model); !names)
+        return names.failure();
+    return model;
+}
+
+} // namespace troupe::lda

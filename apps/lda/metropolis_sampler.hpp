@@ -1,0 +1,75 @@
+// Sampling of topics by Metropolis-Hastings steps, one word after the other: instead of a draw from all topics, a token is
+// offered some of them, which it takes with a probability that leaves the distribution as it is (exact_sampler.hpp has it).
+// The time of a token does not depend on the number of topics.
+//
+// Offers come in pairs. The one from the document is k with probability ~ n_dk + alpha: the topic of another token of the
+// document, or any. It is taken with min(1, phi_new / phi_old). The one from the word is k with probability ~ n_wk + beta, where
+// the counts are as they were when the word's turn began, by an alias table; it is taken with
+//
+//     min(1, (n_dk + alpha of new) phi_new (n_wk + beta of old, then) / (the same of old and new)).
+//
+// In all of them the token itself is not counted. The counts of new and old in the document are found by going through its
+// tokens' topics, 8 at a time: short documents are faster than long ones.
+//
+// Threads: one at a time. Source: LightLDA, Yuan et al., WWW 2015; that the token itself is not offered is Troupe's, and saves
+// the counts of documents in the first kind of steps.
+#pragma once
+
+#include <vector>
+
+#include "apps/lda/alias_table.hpp"
+#include "apps/lda/document_order.hpp"
+#include "apps/lda/prior.hpp"
+#include "apps/lda/topic_totals.hpp"
+#include "apps/lda/word_row.hpp"
+#include "apps/lda/word_tokens.hpp"
+#include "schemas/base/error.hpp"
+#include "schemas/base/random.hpp"
+
+namespace troupe::lda {
+
+class metropolis_sampler {
+  public:
+    // `proposals`: pairs of offers for each token.
+    metropolis_sampler(std::uint32_t topics, const prior& p, std::uint32_t proposals);
+
+    // Draws the topics of a word's tokens anew. All counts include these tokens, before and after. errc::protocol if the row
+    // has fewer tokens of a topic than there are here.
+    result<void> sample(const tokens_of_word& tokens, word_row& row, document_order& documents,
+                        topic_totals& totals, random_stream& random);
+
+  private:
+    // The token that is sampled, and what is known of the topic that it has so far.
+    struct walker {
+        std::size_t document = 0;
+        std::uint64_t place = 0;
+        std::uint32_t old = 0; // as it is counted
+        std::uint32_t topic = 0;
+        float phi = 0;
+    };
+
+    void begin(const word_row& row);
+    void end() noexcept;
+    float phi(const walker& w, std::uint32_t topic, const word_row& row,
+              const topic_totals& totals) const noexcept;
+    float offered(const walker& w, std::uint32_t topic) const noexcept {
+        return static_cast<float>(begun_[topic] - (topic == w.old ? 1 : 0)) + beta_;
+    }
+    std::uint32_t offer_of_document(const walker& w, const document_order& documents,
+                                    std::uint32_t bits) const noexcept;
+    std::uint32_t offer_of_word(const walker& w, random_stream& random) const noexcept;
+    std::uint32_t any(double share) const noexcept;
+
+    std::uint32_t topics_;
+    float alpha_, beta_;
+    double alpha_all_, beta_all_; // times the topics
+    std::uint32_t proposals_;
+    // Of the word, as it was when its turn began: counts of all topics; the topics that it has, and their counts.
+    std::vector<std::int32_t> begun_;
+    std::vector<std::uint32_t> present_;
+    std::vector<std::int32_t> weights_;
+    double tokens_ = 0;
+    alias_table table_;
+};
+
+} // namespace troupe::lda

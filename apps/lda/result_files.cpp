@@ -1,0 +1,214 @@
+#include "apps/lda/result_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/lda/block_rows.hpp"
+#include "apps/lda/lda_scheduler.hpp"
+#include "apps/lda/settings.hpp"
+
+namespace troupe::lda {
+
+namespace {
+
+constexpr std::size_t top_words = 20;
+
+// The header of NumPy's .npy format, version 1.0, in C order.
+std::string npy_header(const std::string& type, const std::string& shape) {
+    std::string description =
+        "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+    constexpr std::size_t preamble = 10, alignment = 64;
+    while ((preamble + description.size() + 1) % alignment != 0)
+        description += ' ';
+    description += '\n';
+    const auto length = static_cast<std::uint16_t>(description.size());
+    std::string header = "\x93NUMPY\x01";
+    header += '\0';
+    header += static_cast<char>(length & 0xff);
+    header += static_cast<char>(length >> 8);
+    return header + description;
+}
+
+template <class Number>
+void write_numbers(std::ofstream& file, std::span<const Number> numbers) {
+    file.write(reinterpret_cast<const char*>(numbers.data()),
+               static_cast<std::streamsize>(numbers.size_bytes()));
+}
+
+result<void> write_file(const std::filesystem::path& path,
+                        const std::function<void(std::ofstream&)>& write) {
+    errno = 0;
+    std::ofstream file{path, std::ios::binary | std::ios::trunc};
+    write(file);
+    file.close();
+    if (file)
+        return {};
+    return error{errc::io, path.string() + ": cannot be written: " + std::strerror(errno)};
+}
+
+// A field of a CSV file, in quotes if it has to be.
+std::string field_of(const std::string& name) {
+    if (name.find_first_of(",\"\r\n") == std::string::npos)
+        return name;
+    std::string quoted = "\"";
+    for (const char c : name)
+        quoted += c == '"' ? "\"\"" : std::string(1, c);
+    return quoted + '"';
+}
+
+// The words of which a topic has most tokens, those with most of them first.
+class top_list {
+  public:
+    void add(std::int32_t count, std::uint64_t word) {
+        if (words_.size() == top_words && count <= words_.back().first)
+            return;
+        const auto at =
+            std::ranges::find_if(words_, [&](const auto& w) { return w.first < count; });
+        words_.insert(at, {count, word});
+        if (words_.size() > top_words)
+            words_.pop_back();
+    }
+    const std::vector<std::pair<std::int32_t, std::uint64_t>>& words() const { return words_; }
+
+  private:
+    std::vector<std::pair<std::int32_t, std::uint64_t>> words_;
+};
+
+// Goes through the blocks of an ended run, word by word.
+class counts_of_words {
+  public:
+    counts_of_words(const scheduled::result_site& site, const scheduled::ended_run& run,
+                    std::uint32_t topics)
+        : site_{site}, run_{run}, row_{topics} {}
+
+    // Calls visit(word, counts of all topics).
+    template <class Visit>
+    result<void> each(Visit visit) {
+        if (run_.blocks.size() != site_.blocks.size())
+            return error{errc::protocol, "a run of lda has ended without all of its blocks"};
+        std::vector<std::int32_t> all;
+        for (std::size_t b = 0; b < run_.blocks.size(); ++b) {
+            const auto block = block_reader::open(run_.blocks[b].content, site_.blocks[b].count);
+            if (!block)
+                return block.failure();
+            for (std::size_t i = 0; i < block->words(); ++i) {
+                if (auto unpacked = row_.unpack(block->row(i)); !unpacked)
+                    return unpacked;
+                visit(site_.blocks[b].first + i, row_.counts());
+                all.clear();
+                row_.pack(all, [](std::uint32_t, std::int32_t) {});
+            }
+        }
+        return {};
+    }
+
+  private:
+    const scheduled::result_site& site_;
+    const scheduled::ended_run& run_;
+    word_row row_;
+};
+
+struct found_topics {
+    std::vector<std::int64_t> totals;
+    std::vector<top_list> tops;
+};
+
+// Writes the counts as it goes through them.
+result<void> write_counts(const scheduled::result_site& site, const scheduled::ended_run& run,
+                          found_topics& found) {
+    const std::size_t topics = found.totals.size();
+    counts_of_words words{site, run, static_cast<std::uint32_t>(topics)};
+    result<void> outcome;
+    auto written = write_file(site.directory / "word_topics.npy", [&](std::ofstream& file) {
+        const std::string header =
+            npy_header("<i4", std::to_string(site.data.columns) + ", " + std::to_string(topics));
+        write_numbers(file, std::span<const char>{header});
+        outcome = words.each([&](std::uint64_t word, std::span<const std::int32_t> counts) {
+            write_numbers(file, counts);
+            for (std::size_t k = 0; k < topics; ++k) {
+                found.totals[k] += counts[k];
+                if (counts[k] > 0)
+                    found.tops[k].add(counts[k], word);
+            }
+        });
+    });
+    return outcome ? written : outcome;
+}
+
+void write_topics(std::ofstream& file, const found_topics& found,
+                  const std::vector<std::string>& names) {
+    file << "topic,rank,word,count\n";
+    for (std::size_t k = 0; k < found.tops.size(); ++k) {
+        int rank = 0;
+        for (const auto& [count, word] : found.tops[k].words())
+            file << k << ',' << ++rank << ','
+                 << (word < names.size() ? field_of(names[word]) : std::to_string(word)) << ','
+                 << count << '\n';
+    }
+}
+
+void write_summary(std::ofstream& file, const scheduled::result_site& site,
+                   const lda_settings& settings, const saved_standing& standing) {
+    nlohmann::ordered_json summary;
+    summary["program"] = "lda";
+    summary["topics"] = settings.topics;
+    summary["words"] = site.data.columns;
+    summary["documents"] = site.data.rows;
+    summary["tokens"] = standing.tokens;
+    summary["alpha"] = settings.priors.alpha;
+    summary["beta"] = settings.priors.beta;
+    summary["sampler"] = settings.sampler == sampler_kind::exact ? "exact" : "metropolis";
+    summary["sweeps"] = standing.sweeps;
+    if (standing.sweeps > 0) {
+        summary["likelihood"] = standing.likelihood;
+        summary["per_token"] = standing.likelihood / static_cast<double>(standing.tokens);
+    }
+    file << summary.dump(2) << '\n';
+}
+
+} // namespace
+
+result<std::vector<std::string>> write_result(const scheduled::result_site& site,
+                                              const scheduled::ended_run& run) {
+    const auto settings = read_settings(site.settings);
+    if (!settings)
+        return settings.failure();
+    if (run.schedulers.size() != 1)
+        return error{errc::protocol, "the totals of topics are with one scheduler"};
+    const auto standing = read_standing(run.schedulers.front());
+    if (!standing)
+        return standing.failure();
+    found_topics found{std::vector<std::int64_t>(settings->topics),
+                       std::vector<top_list>(settings->topics)};
+    if (auto counts = write_counts(site, run, found); !counts)
+        return counts.failure();
+    std::vector<std::pair<const char*, std::function<void(std::ofstream&)>>> files = {
+        {"topics.csv", [&](std::ofstream& f) { write_topics(f, found, site.column_names); }},
+        {"topic_totals.npy",
+         [&](std::ofstream& f) {
+             const std::string header =
+                 npy_header("<i8", std::to_string(found.totals.size()) + ",");
+             write_numbers(f, std::span<const char>{header});
+             write_numbers(f, std::span<const std::int64_t>{found.totals});
+         }},
+        {"summary.json", [&](std::ofstream& f) { write_summary(f, site, *settings, *standing); }}};
+    if (!site.column_names.empty())
+        files.emplace_back("words.txt", [&](std::ofstream& f) {
+            for (const std::string& name : site.column_names)
+                f << name << '\n';
+        });
+    std::vector<std::string> names{"word_topics.npy"};
+    for (const auto& [name, write] : files) {
+        if (auto written = write_file(site.directory / name, write); !written)
+            return written.failure();
+        names.emplace_back(name);
+    }
+    return names;
+}
+
+} // namespace troupe::lda

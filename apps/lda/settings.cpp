@@ -1,0 +1,72 @@
+#include "apps/lda/settings.hpp"
+
+#include <string>
+
+#include <kj/exception.h>
+
+#include "apps/lda/lda.capnp.h"
+#include "apps/lda/lda_limits.hpp"
+
+namespace troupe::lda {
+
+namespace {
+
+error wrong(const std::string& key, const std::string& sentence) {
+    return {errc::usage, key + ": " + sentence};
+}
+
+bool is_prior(double p) {
+    return p > 0 && p <= 1000;
+}
+
+result<void> check_run(const scheduled::program_site& site) {
+    if (site.schedule.kind != scheduled::schedule_kind::rotation)
+        return wrong("topics", "the counts of words pass from worker to worker; use schedule: "
+                               "rotation");
+    if (site.unit_norm)
+        return wrong("topics",
+                     "topics are of counts, which must not be scaled; leave out data.scale");
+    if (site.stop.sweeps == 0 && site.stop.phases == 0 && site.stop.seconds <= 0)
+        return wrong("topics", "sampling has no gap that it could stop at; give stop.sweeps, such "
+                               "as 200");
+    return {};
+}
+
+} // namespace
+
+result<lda_settings> read_settings(capnp::AnyPointer::Reader settings) {
+    try {
+        const auto reader = settings.getAs<proto::LdaSettings>();
+        lda_settings s;
+        s.topics = reader.getTopics();
+        s.priors = {reader.getAlpha(), reader.getBeta()};
+        s.sampler = reader.getSampler() == proto::LdaSampler::METROPOLIS ? sampler_kind::metropolis
+                                                                         : sampler_kind::exact;
+        s.proposals = reader.getProposals();
+        if (s.topics >= 2 && s.topics <= limits::topics_max && is_prior(s.priors.alpha) &&
+            is_prior(s.priors.beta) && s.proposals >= 1 && s.proposals <= 64)
+            return s;
+    } catch (const kj::Exception&) {
+    }
+    return error{errc::protocol, "the settings of lda are not what this build knows by that name"};
+}
+
+result<void> check(const scheduled::program_site& site) {
+    auto read = read_settings(site.settings);
+    if (!read)
+        return read.failure();
+    if (auto fits = check_run(site); !fits)
+        return fits;
+    const std::uint64_t words = site.data.columns;
+    if (site.data.rows == 0 || words == 0)
+        return wrong("topics", "the data is empty; there is nothing to find topics of");
+    if (words > limits::counts_max / read->topics)
+        return wrong("topics", std::to_string(read->topics) + " topics of " +
+                                   std::to_string(words) +
+                                   " words make a result of more than 8 GiB; use at most " +
+                                   std::to_string(limits::counts_max / words) +
+                                   " topics, or leave out rare words");
+    return {};
+}
+
+} // namespace troupe::lda

@@ -1,0 +1,27 @@
+// Settings of the program "lda", as plain values.
+#pragma once
+
+#include <cstdint>
+
+#include "actors/scheduled/program.hpp"
+#include "apps/lda/prior.hpp"
+#include "schemas/base/error.hpp"
+
+namespace troupe::lda {
+
+enum class sampler_kind : std::uint8_t { exact, metropolis };
+
+struct lda_settings {
+    std::uint32_t topics = 2;
+    prior priors;
+    sampler_kind sampler = sampler_kind::exact;
+    std::uint32_t proposals = 2; // of metropolis, for each token
+};
+
+// errc::protocol if it is not an LdaSettings.
+result<lda_settings> read_settings(capnp::AnyPointer::Reader settings);
+
+// What the schema cannot say, before memory is taken.
+result<void> check(const scheduled::program_site& site);
+
+} // namespace troupe::lda
