@@ -135,6 +135,8 @@ class leader final : public actor {
         std::uint32_t milestones = 0;
         std::uint32_t losses = 0;
         std::optional<std::uint64_t> last_probe;
+        std::shared_ptr<milestone_board> board = std::make_shared<milestone_board>();
+        time_point began;
         time_point milestone_began;
         std::uint64_t milestone_phase = 0; // phases before it
         std::vector<named_number> numbers; // of the last milestone

@@ -67,6 +67,7 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
     const auto u = update(own, *sums, *f);
     if (!u)
         return u.failure();
+    refused_ = u->refused;
     return change(own, *u);
 }
 
@@ -182,7 +183,7 @@ lasso_scheduler::solved_alone(coupled_set set, const std::vector<std::int64_t>& 
     checked_outcome outcome =
         lasso::update_checked(candidates, path_.weights(), options_.schedule.rho);
     return updated{std::move(candidates.values), std::move(outcome.is_kept), outcome.decrease,
-                   std::numeric_limits<double>::infinity()};
+                   std::numeric_limits<double>::infinity(), outcome.refused};
 }
 
 // The share of so many variables in the gap that is small enough.

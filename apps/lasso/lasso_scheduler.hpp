@@ -82,7 +82,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     result<scheduled::standing> conclude(std::uint64_t number,
                                          std::span<const payload> judgements) override;
     std::string describe(const phase& p) const override {
-        return p.is_probe ? "probe" : describe_update(p.content);
+        return p.is_probe ? "probe" : describe_update(p.content) + refused_text(refused_);
     }
     result<scheduled::saved_part> save() const override;
     result<void> load(const scheduled::saved_part& saved) override;
@@ -132,6 +132,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
         std::vector<bool> is_updated;
         double decrease = 0; // of the objective
         double gap = 0;      // of these variables, with the others as they are
+        double refused = 0;  // with coupling::check: as in checked_outcome
     };
     struct course {
         bool has_begun = false; // a probe has been concluded
@@ -209,6 +210,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     std::vector<double>
         fresh_gradients_; // of its members of the working set, as long as nothing has changed since a probe
     std::vector<solution> solutions_;
+    double refused_ = 0; // of its last phase, for inspectors; it is not saved
 };
 
 } // namespace troupe::lasso

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -82,6 +83,12 @@ std::string describe_update(const payload& request) {
     for (std::size_t i = 0; i < first.size(); ++i)
         text += (i == 0 ? ": " : " ") + std::to_string(first[i]);
     return chosen->size() > shown ? text + " ..." : text;
+}
+
+std::string refused_text(double correlation) {
+    char text[64];
+    std::snprintf(text, sizeof text, "; refused before: correlation %.2f", correlation);
+    return correlation > 0 ? text : "";
 }
 
 result<update_request> read_update_request(const payload& p, std::uint64_t columns) {

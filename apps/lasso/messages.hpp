@@ -32,6 +32,8 @@ result<payload> to_payload(memory_pool& memory, const update_request& request);
 result<update_request> read_update_request(const payload& p, std::uint64_t columns);
 // For inspectors: "3 variables: 17 4 90", with the first few of them.
 std::string describe_update(const payload& request);
+// Of the phase before it: "; refused before: correlation 0.53"; nothing for a correlation of 0.
+std::string refused_text(double correlation);
 
 // A worker's part of it, over its rows.
 struct update_partial {

@@ -64,6 +64,7 @@ RUN = {
     "troupe inspect 192.0.2.1:4711 --key cluster.key": [],
     "troupe inspect 127.0.0.1:4711": [],
     "troupe inspect 127.0.0.1:4711 schedule": [],
+    "troupe inspect 127.0.0.1:4711 results": [],
     "troupe inspect 127.0.0.1:4711 follow minibatch=next": [],
     "troupe inspect 127.0.0.1:4711 follow minibatch=42": [],
     "troupe inspect 127.0.0.1:4711 follow work=42": [],

@@ -183,6 +183,13 @@ class Programs(TroupeTest):
         shown = self.troupe("inspect", start["inspect"], "schedule").out
         self.assertTrue(shown.startswith("run "), shown)
         self.assertIn("chosen", shown)
+        results, = look("results")["runs"]
+        self.assertTrue(results["name"].endswith("/leader"), results)
+        last = results["milestones"][-1]
+        self.assertGreaterEqual(last["milestone"], 1)
+        self.assertGreater(last["seconds"], 0)
+        self.assertLessEqual({"objective", "gap", "phases"}, set(last["numbers"]))
+        self.assertRegex(self.troupe("inspect", start["inspect"], "results").out, r"^run \w+\nmilestone +at +objective +gap ")
         server, = look("staleness")["servers"]
         self.assertEqual([w["worker"] for w in server["workers"]], [0, 1])
         run.terminate()

@@ -19,6 +19,8 @@ BOOST_AUTO_TEST_CASE(a_phase_is_described_by_its_first_variables) {
     BOOST_TEST(description({1, 2, 3, 4, 5, 6, 7, 8, 9}) == "9 variables: 1 2 3 4 5 6 7 8 ...");
     BOOST_TEST(description({}) == "0 variables");
     BOOST_TEST(describe_update({}).starts_with("the chosen variables"));
+    BOOST_TEST(refused_text(0.526) == "; refused before: correlation 0.53");
+    BOOST_TEST(refused_text(0) == "");
 }
 
 BOOST_AUTO_TEST_CASE(messages_are_read_as_they_were_written) {

@@ -58,6 +58,9 @@ BOOST_AUTO_TEST_CASE(correlated_candidates_are_left_out_the_first_is_kept) {
     BOOST_TEST((outcome.is_kept == std::vector<bool>{true, false, false}));
     BOOST_TEST((set.values == std::vector<double>{2, 0, 0}));
     BOOST_TEST(outcome.decrease == 2);
+    BOOST_TEST(outcome.refused == 0.5);
+    set = start;
+    BOOST_TEST(update_checked(set, p, 0.6).refused == 0);
     set = start;
     set.in_flight.assign(3, 0);
     BOOST_TEST((update_checked(set, p, 0.1).is_kept == std::vector<bool>{true, false, true}));
