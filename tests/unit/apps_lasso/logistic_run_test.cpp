@@ -193,6 +193,58 @@ BOOST_AUTO_TEST_CASE(
                     }
 }
 
+BOOST_AUTO_TEST_CASE(finds_the_optimum_when_correlated_variables_are_left_out) {
+    for (const std::uint32_t schedulers : {1u, 2u}) {
+        BOOST_TEST_CONTEXT("schedulers " << schedulers) {
+            lasso_case c = logistic_case();
+            c.run.schedule.couple = coupling::check;
+            c.run.schedule.window = 2;
+            c.run.schedulers = schedulers;
+            c.run.stop.gap = 1e-6;
+            check_run(c, dense_data(), 0.1);
+        }
+    }
+}
+
+// Also of classes that a plane divides, of few rows, of rows far from the others, and at small penalties.
+BOOST_AUTO_TEST_CASE(a_few_probes_are_enough_for_one_scheduler_whatever_the_data) {
+    random_stream random{99};
+    for (std::uint64_t k = 0; k < 60; ++k) {
+        BOOST_TEST_CONTEXT("data " << k) {
+            matrix_rows rows = made_rows({.rows = 20 + random.below(150),
+                                          .columns = 2 + random.below(100),
+                                          .share = k % 2 == 0 ? 1 : 0.2,
+                                          .group = 1 + random.below(4),
+                                          .likeness = 0.9 * random.uniform(),
+                                          .mean = k % 3 == 0 ? 3.0 : 0.0,
+                                          .seed = 1000 + k});
+            const double noise = k % 4 < 2 ? 0 : 2 * random.uniform();
+            for (double& target : rows.targets)
+                target = target + noise * random.normal() > 3;
+            rows.targets[0] = 1 - rows.targets[1]; // two classes in any case
+            for (std::size_t i = 0; k % 5 == 0 && i < rows.values.size(); i += 37)
+                rows.values[i] *= 50;
+            lasso_case c = logistic_case();
+            c.share = std::pow(10.0, -3 * random.uniform());
+            c.ratio = k % 7 < 3 ? 0.6 : 1;
+            c.intercept = k % 11 > 2;
+            c.run.unit_norm = k % 13 < 4;
+            c.run.workers = 1 + static_cast<std::uint32_t>(random.below(3));
+            c.run.schedule.window = static_cast<std::uint32_t>(random.below(9));
+            c.run.stop.gap = 1e-8;
+            const auto ran = run_lasso(c, rows);
+            BOOST_REQUIRE_MESSAGE(ran.ok(), (ran.ok() ? "" : ran.failure().message()));
+            BOOST_TEST(ran->run.is_done);
+            BOOST_TEST(ran->run.standings.size() < 60u);
+            const plain_optimum found = check_optimum(c, rows, ran->solutions.front());
+            BOOST_TEST(found.violation < 0.01);
+            // Dense columns far from 0 are kept in float32 without their means.
+            BOOST_TEST(std::abs(ran->solutions.front().numbers.objective / found.objective - 1) <
+                       1e-8);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_label_is_one_class_against_the_rest) {
     matrix_rows rows = dense_data();
     for (double& target : rows.targets)
