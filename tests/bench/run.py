@@ -17,9 +17,10 @@ import tempfile
 
 import contenders
 from accuracy import SEEDS, accuracy
+from factorization import factorization
 from gpu import gpu
+from lda import lda
 from measuring import Figures, Skip, interleave
-from rotations import factorization, lda
 from scheduled import lasso
 from slow_link import slow_link
 from tables import Row, Table, number, print_json, print_text
