@@ -55,7 +55,7 @@ run_shares share_out(const piece_source& data, std::size_t workers, std::size_t 
     for (const number_range& rows : shares.rows) {
         std::uint64_t entries = 0;
         for (std::uint64_t r = rows.first; r < rows.first + rows.count; ++r)
-            entries += data.row_work(r);
+            entries += data.row_entries(r);
         shares.entries.push_back(entries);
     }
     work.resize(shares.data.columns);

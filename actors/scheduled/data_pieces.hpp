@@ -52,6 +52,7 @@ class piece_source {
     virtual ~piece_source() = default;
 
     virtual data_shape shape() const = 0;
+    virtual std::uint64_t row_entries(std::uint64_t row) const { return row_work(row); } // stored
     // Work that a row, or a column, makes: its entries; of documents, the words in them.
     virtual std::uint64_t row_work(std::uint64_t row) const = 0;
     virtual std::uint64_t column_work(std::uint64_t column) const = 0;

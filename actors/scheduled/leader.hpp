@@ -117,12 +117,16 @@ class leader final : public actor {
 
     // How far the data has been dealt.
     struct dealing {
+        enum class source_state : std::uint8_t {
+            idle,
+            reading, // on the io device
+            at_end,  // all has been read
+        };
         std::vector<bool> wanted;          // by worker
         std::vector<std::uint32_t> pieces; // by worker: sent
         std::uint32_t unanswered = 0;
         std::uint64_t round = 0; // counts losses: what was read before one is read again
-        bool is_reading = false; // on the io device
-        bool is_read = false;    // all
+        source_state source = source_state::idle;
     };
     // What the run has to say of itself.
     struct report {

@@ -42,6 +42,9 @@ class sparse_pieces final : public piece_source {
     data_shape shape() const override {
         return {data_.rows.rows(), data_.columns, data_.rows.entries(), true};
     }
+    std::uint64_t row_entries(std::uint64_t row) const override {
+        return entries_of(data_.rows, row);
+    }
     std::uint64_t row_work(std::uint64_t row) const override {
         if (data_.work == work_of_entry::one)
             return entries_of(data_.rows, row);

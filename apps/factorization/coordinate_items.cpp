@@ -110,23 +110,22 @@ std::string coordinate_items::describe(const scheduled::phase& p) const {
 
 result<scheduled::saved_part> coordinate_items::save() const {
     state_writer write{memory_};
-    const progress::numbers& n = progress_.last();
     write("item factors", items_)("moments", std::array{all_.count, all_.mean, all_.squares})(
-        "last", std::array{n.objective, n.training_rmse, n.rmse, n.sweeps});
+        "last", progress_.state());
     return std::move(write).finish();
 }
 
 result<void> coordinate_items::load(const scheduled::saved_part& saved) {
     const auto items = read_state<float>(saved, "item factors");
     const auto moments = read_state<double>(saved, "moments");
-    const auto last = read_state<double>(saved, "last");
+    const auto last = read_progress(saved);
     if (const error* failure = scheduled::first_failure(items, moments, last))
         return *failure;
-    if (items->size() != items_.size() || moments->size() != 3 || last->size() != 4)
+    if (items->size() != items_.size() || moments->size() != 3)
         return error{errc::protocol, "the saved items of factorization have other sizes"};
     items_.assign(items->begin(), items->end());
     all_ = {(*moments)[0], (*moments)[1], (*moments)[2]};
-    progress_.restore({(*last)[0], (*last)[1], (*last)[2], (*last)[3]});
+    progress_.restore(*last);
     return {};
 }
 

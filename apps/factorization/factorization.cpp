@@ -7,6 +7,7 @@
 #include "apps/factorization/rotating_items.hpp"
 #include "apps/factorization/rotating_users.hpp"
 #include "apps/factorization/settings.hpp"
+#include "apps/factorization/trained.hpp"
 
 namespace troupe::factorization {
 
@@ -53,7 +54,9 @@ scheduled::program factorization_program() {
             .write_result = write_result,
             .needs_targets = false,
             .schedules = {scheduled::schedule_kind::rotation, scheduled::schedule_kind::cyclic},
-            .result_is_with_workers = true};
+            .result_is_with_workers = true,
+            .score = score,
+            .predict = predict_ratings};
 }
 
 } // namespace troupe::factorization

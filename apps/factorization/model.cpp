@@ -18,6 +18,14 @@ double predict(const factor_model& model, std::uint64_t user, std::uint64_t item
     return sum;
 }
 
+double predict_known(const factor_model& model, std::optional<std::uint64_t> user,
+                     std::optional<std::uint64_t> item) {
+    if (user && item)
+        return predict(model, *user, *item);
+    return model.mean + (user ? static_cast<double>(model.user_biases.at(*user)) : 0) +
+           (item ? static_cast<double>(model.item_biases.at(*item)) : 0);
+}
+
 double rmse(const factor_model& model, std::span<const rating_entry> entries) {
     double squares = 0;
     for (const rating_entry& entry : entries) {

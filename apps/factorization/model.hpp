@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,8 +24,9 @@ struct factor_model {
     std::uint64_t users = 0, items = 0;
     double mean = 0; // 0 without biases
     bool has_biases = false;
-    std::vector<float> user_factors, item_factors; // rank numbers for each
-    std::vector<float> user_biases, item_biases;   // zeros without biases
+    std::vector<float> user_factors, item_factors;   // rank numbers for each
+    std::vector<float> user_biases, item_biases;     // zeros without biases
+    std::vector<std::string> user_names, item_names; // of all, or none
 };
 
 struct rating_entry {
@@ -42,6 +44,9 @@ struct ranked_item {
 result<factor_model> load_model(const std::filesystem::path& directory);
 
 double predict(const factor_model& model, std::uint64_t user, std::uint64_t item);
+// Of users or items that the model does not know, what it says of all: without their bias and factors.
+double predict_known(const factor_model& model, std::optional<std::uint64_t> user,
+                     std::optional<std::uint64_t> item);
 
 // Root mean square error; 0 of no entries. All users and items must be the model's.
 double rmse(const factor_model& model, std::span<const rating_entry> entries);

@@ -28,6 +28,15 @@ constexpr array_file array_files[] = {
     {"user_biases.npy", &factor_model::user_biases, true, true},
     {"item_biases.npy", &factor_model::item_biases, false, true}};
 
+struct name_file {
+    const char* name;
+    std::vector<std::string> factor_model::*names;
+    std::uint64_t factor_model::*count;
+};
+constexpr name_file name_files[] = {
+    {"user_names.txt", &factor_model::user_names, &factor_model::users},
+    {"item_names.txt", &factor_model::item_names, &factor_model::items}};
+
 std::vector<std::size_t> shape_of(const array_file& file, const factor_model& model) {
     const std::size_t rows = file.is_of_users ? model.users : model.items;
     return file.is_biases ? std::vector<std::size_t>{rows}
@@ -67,6 +76,22 @@ result<std::vector<float>> read_array(const std::filesystem::path& path,
     if (auto end = elements->expect_end(); !end)
         return end.failure();
     return values;
+}
+
+// Line by line; none if there is no such file.
+result<std::vector<std::string>> read_names(const std::filesystem::path& path,
+                                            std::uint64_t count) {
+    std::error_code failed;
+    if (!std::filesystem::exists(path, failed))
+        return std::vector<std::string>{};
+    std::ifstream file{path, std::ios::binary};
+    std::vector<std::string> names;
+    for (std::string line; names.size() <= count && std::getline(file, line);)
+        names.push_back(std::move(line));
+    if (names.size() != count)
+        return error{errc::data, path.string() + ": has not as many lines as model.json says; both "
+                                                 "must be of the same run"};
+    return names;
 }
 
 // A whole number of at least 1 and at most `max`; 0 if there is none.
@@ -146,6 +171,21 @@ result<std::vector<std::string>> write_model(const std::filesystem::path& direct
             return written.failure();
         names.emplace_back(file.name);
     }
+    for (const name_file& file : name_files) {
+        const std::vector<std::string>& lines = model.*file.names;
+        if (lines.empty()) { // may be there from another run
+            std::error_code ignored;
+            std::filesystem::remove(directory / file.name, ignored);
+            continue;
+        }
+        const auto write = [&](std::ofstream& f) {
+            for (const std::string& line : lines)
+                f << line << '\n';
+        };
+        if (auto written = write_file(directory / file.name, write); !written)
+            return written.failure();
+        names.emplace_back(file.name);
+    }
     return names;
 }
 
@@ -163,6 +203,12 @@ result<factor_model> load_model(const std::filesystem::path& directory) {
         if (!read)
             return read.failure();
         values = std::move(*read);
+    }
+    for (const name_file& file : name_files) {
+        auto names = read_names(directory / file.name, *model.*file.count);
+        if (!names)
+            return names.failure();
+        *model.*file.names = std::move(*names);
     }
     return model;
 }

@@ -5,6 +5,8 @@
 //     item_factors.npy    float32, items x rank
 //     user_biases.npy     float32, users; only with biases
 //     item_biases.npy     float32, items; only with biases
+//     user_names.txt      a name in each line, as the data has them; not there if it has none
+//     item_names.txt      likewise
 //
 // A rating is predicted as mean + user bias + item bias + user factors . item factors. load_model (model.hpp) reads it back.
 #pragma once

@@ -9,6 +9,7 @@
 #include "apps/factorization/model_files.hpp"
 #include "apps/factorization/saved_state.hpp"
 #include "apps/factorization/settings.hpp"
+#include "apps/factorization/sweep_sums.hpp"
 #include "apps/factorization/user_ratings.hpp"
 
 namespace troupe::factorization {
@@ -29,6 +30,10 @@ std::string field_of(const std::string& name) {
     for (const char c : name)
         quoted += c == '"' ? "\"\"" : std::string(1, c);
     return quoted + '"';
+}
+
+std::string name_of(const std::vector<std::string>& names, std::uint64_t number) {
+    return number < names.size() ? field_of(names[number]) : std::to_string(number);
 }
 
 bool has(const scheduled::saved_part& part, std::string_view name) {
@@ -63,16 +68,16 @@ result<item_rows> read_rows(const scheduled::saved_part& part, const std::string
 }
 
 nlohmann::ordered_json facts_of(const scheduled::result_site& site,
-                                const factorization_settings& settings, double sweeps,
-                                double training_rmse) {
+                                const factorization_settings& settings,
+                                const progress::numbers& last) {
     nlohmann::ordered_json facts;
     facts["ratings"] = site.data.entries;
     facts["by"] = settings.by == method::sgd ? "sgd" : "coordinates";
     facts["penalty"] = settings.penalty;
     facts["seed"] = site.seed;
-    facts["sweeps"] = static_cast<std::uint64_t>(sweeps);
-    if (training_rmse >= 0)
-        facts["training_rmse"] = training_rmse;
+    facts["sweeps"] = static_cast<std::uint64_t>(last.sweeps);
+    if (last.training_rmse >= 0)
+        facts["training_rmse"] = last.training_rmse;
     return facts;
 }
 
@@ -97,31 +102,30 @@ result<void> write_rankings(const scheduled::result_site& site, const scheduled:
             for (std::size_t u = 0; u < rows.users(); ++u, ++user) {
                 std::size_t place = 0;
                 for (const ranked_item& r : ranker.top(user, per_user, rows.of(u)))
-                    f << user << ',' << ++place << ','
-                      << (r.item < site.column_names.size() ? field_of(site.column_names[r.item])
-                                                            : std::to_string(r.item))
-                      << ',' << text_of(r.prediction) << '\n';
+                    f << name_of(site.row_names, user) << ',' << ++place << ','
+                      << name_of(site.column_names, r.item) << ',' << text_of(r.prediction) << '\n';
             }
     });
 }
 
 } // namespace
 
-result<std::vector<rating_entry>> held_out_of(const scheduled::ended_run& run,
+result<std::vector<rating_entry>> held_out_of(const scheduled::ended_run& run, std::uint64_t users,
                                               std::uint64_t items) {
     std::vector<rating_entry> entries;
     std::uint64_t first = 0;
     for (const scheduled::saved_part& worker : run.workers) {
         const auto count = read_state<std::int64_t>(worker, "users");
-        if (!count || count->size() != 1 || count->front() < 0)
-            return error{errc::protocol, "a worker has not saved how many users it has"};
-        const auto users = static_cast<std::uint64_t>(count->front());
+        if (!count || count->size() != 1 || count->front() < 0 ||
+            static_cast<std::uint64_t>(count->front()) > users - first)
+            return error{errc::protocol, "workers have not saved how many users they have"};
+        const auto own = static_cast<std::uint64_t>(count->front());
         if (has(worker, "held out items")) {
             const auto rows = read_rows(worker, "held out", items);
             if (!rows)
                 return rows.failure();
             const auto ratings = read_state<float>(worker, "held out ratings");
-            if (!ratings || ratings->size() != rows->items.size() || rows->users() != users)
+            if (!ratings || ratings->size() != rows->items.size() || rows->users() != own)
                 return error{errc::protocol, "the held-out ratings of a worker have other sizes"};
             for (std::size_t u = 0; u < rows->users(); ++u)
                 for (std::int64_t k = rows->starts[u]; k < rows->starts[u + 1]; ++k) {
@@ -130,7 +134,7 @@ result<std::vector<rating_entry>> held_out_of(const scheduled::ended_run& run,
                         {first + u, static_cast<std::uint64_t>(rows->items[at]), (*ratings)[at]});
                 }
         }
-        first += users;
+        first += own;
     }
     return entries;
 }
@@ -140,16 +144,16 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
     const auto settings = read_settings(site.settings);
     if (!settings)
         return settings.failure();
-    const auto model = model_of(site, run);
+    auto model = model_of(site, run);
     if (!model)
         return model.failure();
-    const auto held_out = held_out_of(run, model->items);
-    const auto last = read_state<double>(run.schedulers.front(), "last");
+    model->user_names = site.row_names;
+    model->item_names = site.column_names;
+    const auto held_out = held_out_of(run, model->users, model->items);
+    const auto last = read_progress(run.schedulers.front());
     if (const error* failure = scheduled::first_failure(held_out, last))
         return *failure;
-    if (last->size() != 4)
-        return error{errc::protocol, "the saved sums of factorization have other sizes"};
-    auto facts = facts_of(site, *settings, (*last)[3], (*last)[1]);
+    auto facts = facts_of(site, *settings, *last);
     if (!held_out->empty()) {
         facts["held_out"] = held_out->size();
         facts["rmse"] = rmse(*model, *held_out);

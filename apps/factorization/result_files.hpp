@@ -24,6 +24,7 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
 result<factor_model> model_of(const scheduled::program_site& site, const scheduled::ended_run& run);
 
 // All that is held out, of all workers.
-result<std::vector<rating_entry>> held_out_of(const scheduled::ended_run& run, std::uint64_t items);
+result<std::vector<rating_entry>> held_out_of(const scheduled::ended_run& run, std::uint64_t users,
+                                              std::uint64_t items);
 
 } // namespace troupe::factorization

@@ -74,22 +74,21 @@ result<scheduled::saved_part> rotating_items::save() const {
     state_writer write{memory_};
     write("sums", std::array{sums_.ratings, sums_.squares, sums_.held_out, sums_.held_out_squares,
                              sums_.penalised})("level", std::array{level_.mean, level_.spread});
-    const progress::numbers& n = progress_.last();
-    write("last", std::array{n.objective, n.training_rmse, n.rmse, n.sweeps});
+    write("last", progress_.state());
     return std::move(write).finish();
 }
 
 result<void> rotating_items::load(const scheduled::saved_part& saved) {
     const auto sums = read_state<double>(saved, "sums");
     const auto level = read_state<double>(saved, "level");
-    const auto last = read_state<double>(saved, "last");
+    const auto last = read_progress(saved);
     if (const error* failure = scheduled::first_failure(sums, level, last))
         return *failure;
-    if (sums->size() != 5 || level->size() != 2 || last->size() != 4)
+    if (sums->size() != 5 || level->size() != 2)
         return error{errc::protocol, "the saved sums of factorization have other sizes"};
     sums_ = {(*sums)[0], (*sums)[1], (*sums)[2], (*sums)[3], (*sums)[4]};
     level_ = {(*level)[0], (*level)[1]};
-    progress_.restore({(*last)[0], (*last)[1], (*last)[2], (*last)[3]});
+    progress_.restore(*last);
     return {};
 }
 

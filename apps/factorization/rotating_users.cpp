@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "apps/factorization/factorization_limits.hpp"
@@ -110,7 +111,9 @@ void rotating_users::begin(const open_block& b, const scheduled::held_block& blo
     if (sweep == 0)
         for (const rating_tile& tile : ratings_.learned().tiles(block.number))
             for (const std::uint32_t item : tile.items)
-                ++b.counts[tile.range.first - items.first + item];
+                if (std::int32_t& n = b.counts[tile.range.first - items.first + item];
+                    n < std::numeric_limits<std::int32_t>::max())
+                    ++n;
     if (sweep == 1) // items without ratings: what the penalty alone makes of them
         for (std::size_t i = 0; i < b.counts.size(); ++i)
             if (b.counts[i] == 0)
@@ -261,6 +264,8 @@ result<scheduled::saved_part> rotating_users::save() const {
 }
 
 result<void> rotating_users::load(const scheduled::saved_part& saved) {
+    if (auto fits = ratings_.check_saved(saved); !fits)
+        return fits;
     const auto factors = read_state<float>(saved, "user factors");
     const auto biases = read_state<float>(saved, "user biases");
     const auto level = read_state<double>(saved, "level");

@@ -1,7 +1,10 @@
 #include "apps/factorization/sweep_sums.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+
+#include "apps/factorization/saved_state.hpp"
 
 namespace troupe::factorization {
 
@@ -56,6 +59,18 @@ result<scheduled::standing> progress::conclude(const sweep_sums& sums, const std
     standing.numbers.push_back({"objective", objective, proto::NumberStyle::PRECISE});
     standing.is_done = gap_ > 0 && before >= 0 && std::abs(before - objective) <= gap_ * objective;
     return standing;
+}
+
+result<progress::numbers> read_progress(const scheduled::saved_part& saved) {
+    const auto last = read_state<double>(saved, "last");
+    if (!last)
+        return last.failure();
+    constexpr double sweeps_max = 1e15;
+    if (last->size() != 4 ||
+        !std::ranges::all_of(*last, [](double x) { return std::isfinite(x); }) || (*last)[3] < 0 ||
+        (*last)[3] > sweeps_max)
+        return error{errc::protocol, "what factorization has saved of its last sweep is not that"};
+    return progress::numbers{(*last)[0], (*last)[1], (*last)[2], (*last)[3]};
 }
 
 } // namespace troupe::factorization

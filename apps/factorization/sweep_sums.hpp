@@ -4,6 +4,7 @@
 // errc::numeric when the factors have grown without bound.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 
@@ -46,10 +47,16 @@ class progress {
     };
     const numbers& last() const noexcept { return last_; }
     void restore(const numbers& last) { last_ = last; }
+    std::array<double, 4> state() const {
+        return {last_.objective, last_.training_rmse, last_.rmse, last_.sweeps};
+    }
 
   private:
     double penalty_, gap_;
     numbers last_;
 };
+
+// What a scheduler has saved as "last": progress::state.
+result<progress::numbers> read_progress(const scheduled::saved_part& saved);
 
 } // namespace troupe::factorization

@@ -109,4 +109,34 @@ result<void> user_ratings::save(memory_pool& memory, scheduled::saved_part& to) 
     return {};
 }
 
+result<void> user_ratings::check_saved(const scheduled::saved_part& saved) const {
+    const auto users = read_state<std::int64_t>(saved, "users");
+    if (!users)
+        return users.failure();
+    bool fits = users->size() == 1 && users->front() == static_cast<std::int64_t>(options_.users);
+    const auto check = [&](const rating_rows& rows, const std::string& name) -> result<void> {
+        const auto starts = read_state<std::int64_t>(saved, name + " starts");
+        const auto items = read_state<std::int32_t>(saved, name + " items");
+        if (const error* failure = scheduled::first_failure(starts, items))
+            return *failure;
+        fits = fits && std::ranges::equal(*starts, rows.starts) &&
+               std::ranges::equal(*items, rows.items);
+        return {};
+    };
+    if (options_.keeps_rated)
+        if (auto checked = check(rated_, "rated"); !checked)
+            return checked;
+    if (!held_out_rows_.items.empty()) {
+        if (auto checked = check(held_out_rows_, "held out"); !checked)
+            return checked;
+        const auto values = read_state<float>(saved, "held out ratings");
+        if (!values)
+            return values.failure();
+        fits = fits && std::ranges::equal(*values, held_out_rows_.values);
+    }
+    if (!fits)
+        return error{errc::protocol, "the saved ratings of factorization are of other data"};
+    return {};
+}
+
 } // namespace troupe::factorization

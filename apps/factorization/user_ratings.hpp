@@ -49,6 +49,9 @@ class user_ratings {
     // rankings, which items each user has rated.
     result<void> save(memory_pool& memory, scheduled::saved_part& to) const;
 
+    // Whether that is what save() writes.
+    result<void> check_saved(const scheduled::saved_part& saved) const;
+
   private:
     result<void> check_row(std::span<const std::int32_t> items, std::span<const float> values,
                            std::uint64_t user) const;

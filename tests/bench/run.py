@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a benchmark of Troupe beside its peers and prints one table; never passes or fails by time.
+"""Runs a benchmark of Troupe beside its peers and prints a table, or several; never passes or fails by time.
 
     tests/bench/run.py frames | actors | operations | tracing | training | models | straggler | all_reduce | params |
                        slow_link | gpu | accuracy | scheduled
@@ -19,7 +19,8 @@ import contenders
 from accuracy import SEEDS, accuracy
 from gpu import gpu
 from measuring import Figures, Skip, interleave
-from scheduled import scheduled
+from rotations import factorization, lda
+from scheduled import lasso
 from slow_link import slow_link
 from tables import Row, Table, number, print_json, print_text
 
@@ -328,6 +329,17 @@ def straggler(options):
                  "as slow", rows, skipped + outcome.skipped, outcome.others_busy)
 
 
+def scheduled(options):
+    """A table for each program, as soon as it is measured."""
+    for name, measure in {"lasso": lasso, "lda": lda, "factorization": factorization}.items():
+        if options.model and options.model.lower() not in name:
+            continue
+        try:
+            yield measure(options)
+        except Skip as reason:
+            yield Table("scheduled", name, [], [f"{name}: skipped, {reason}"], 0.0)
+
+
 BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors,
               "operations": operations, "straggler": straggler, "all_reduce": all_reduce, "params": params,
               "slow_link": slow_link, "gpu": gpu, "accuracy": accuracy, "scheduled": scheduled}
@@ -342,16 +354,20 @@ def arguments():
                         help="virtual environment with a PyTorch of the Python package index")
     parser.add_argument("--lasso-venv", default=os.path.expanduser("~/.cache/troupe/lasso"),
                         help="virtual environment with scikit-learn, skglm and celer, for scheduled")
+    parser.add_argument("--peers-venvs", default=os.path.expanduser("~/.cache/troupe"),
+                        help="folder of the virtual environments tomotopy, libmf and cmfrec, for scheduled")
     parser.add_argument("--samples", type=int, default=12800, help="training: samples that a PyTorch run trains on")
     parser.add_argument("--bytes-max", type=int, default=1 << 26, help="all_reduce: the largest size")
-    parser.add_argument("--model", help="models, gpu, accuracy: only those with this in their names, of accuracy half a minute "
-                        "for each seed instead of an hour in all")
+    parser.add_argument("--model", help="models, gpu, accuracy, scheduled (lasso, lda, factorization): only those with this "
+                        "in their names, of accuracy half a minute for each seed instead of an hour in all")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="accuracy: a key of the app files")
     parser.add_argument("--write", action="store_true", help="accuracy: also make the table in apps/fashion_mnist/README.md anew")
     parser.add_argument("--program", help="gpu: the troupe to run, as of a bundle; without it that of the build folder")
     parser.add_argument("--devices", default="cuda:0", help="gpu: where our runs compute; cpu:1 tries it without a GPU")
     parser.add_argument("--full", action="store_true", help="training: PyTorch runs a whole epoch, with test accuracy; "
                         "scheduled: peers that take minutes, too")
+    parser.add_argument("--quick", action="store_true", help="scheduled: lda and factorization with a tenth of the data and fewer "
+                        "sweeps, to try it")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     options = parser.parse_args()
     options.repetitions = options.repetitions or (SEEDS if options.benchmark == "accuracy" else 5)
@@ -361,12 +377,15 @@ def arguments():
 def main():
     options = arguments()
     try:
-        table = BENCHMARKS[options.benchmark](options)
+        tables = BENCHMARKS[options.benchmark](options)
     except Skip as reason:
         print(f"{options.benchmark}: skipped, {reason}")
         return 1
-    (print_json if options.json else print_text)(table)
-    return 0 if any(row.figures for row in table.rows) else 1
+    is_measured = False
+    for table in [tables] if isinstance(tables, Table) else tables:
+        (print_json if options.json else print_text)(table)
+        is_measured |= any(row.figures for row in table.rows)
+    return 0 if is_measured else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The benchmark "scheduled": the Lasso on Fashion-MNIST beside what Python has for it, and what a phase costs in which there
+"""The table "lasso" of the benchmark "scheduled": the Lasso on Fashion-MNIST beside what Python has for it, and what a phase costs in which there
 is next to nothing to compute."""
 import csv
 import json
@@ -160,7 +160,7 @@ def phase_rows(figures, names):
     return rows
 
 
-def scheduled(options):
+def lasso(options):
     skipped, parts, phases, titles = [], [], [], {}
     with tempfile.TemporaryDirectory() as folder:
         if not os.path.exists(DATA):

@@ -97,6 +97,39 @@ class Programs(TroupeTest):
                 self.assertTrue(all((self.folder / file).exists() for file in done["result"]), str(run))
                 self.assertGreater(len(run.event("sweep")), 0)
 
+    def test_logistic_regression_on_two_nodes_meets_the_conditions_of_the_optimum(self):
+        classes = [int(y + 0.3 > 0) for y in self.targets]
+        write_table(self.folder, self.rows, classes)
+        app = APP.replace("lasso: {", "lasso: {loss: logistic, ")
+        for settings in ([], ["--set", "schedule.dynamic.window=0"], ["--set", "schedule.shards=3"],
+                         ["--set", "schedule.workers=4", "--set", "schedule.dynamic.window=8"]):
+            with self.subTest(settings=settings):
+                run = self.troupe("run", self.app(app), "--nodes", 2, "--json", *settings)
+                self.assertEqual(run.code, 0, str(run))
+                b = self.coefficients()
+                margins = [sum(x * c for x, c in zip(row, b)) for row in self.rows]
+                errors = [y - 1 / (1 + math.exp(-m)) for y, m in zip(classes, margins)]
+                for j, c in enumerate(b):
+                    gradient = sum(row[j] * e for row, e in zip(self.rows, errors)) / ROWS
+                    if c == 0:
+                        self.assertLess(abs(gradient), LAMBDA)
+                    else:
+                        self.assertAlmostEqual(gradient, math.copysign(LAMBDA, c), 5)
+                self.assertGreater(sum(c != 0 for c in b), 2)
+        loss = sum(math.log1p(math.exp(-m if y else m)) for y, m in zip(classes, margins)) / ROWS
+        right = sum((m > 0) == bool(y) for y, m in zip(classes, margins)) / ROWS
+        said, = self.troupe("evaluate", self.app(app), "--json").event("evaluation")
+        self.assertAlmostEqual(said["log_loss"], loss, 7)  # features are float32
+        self.assertAlmostEqual(said["accuracy"], right, 9)
+        predicted = self.troupe("predict", self.app(app)).out.split()
+        self.assertAlmostEqual(float(predicted[1]), 1 / (1 + math.exp(-margins[0])), 6)
+        write_table(self.folder, self.rows, [1] * ROWS)
+        refused = self.troupe("run", self.app(app))
+        self.assertIn("all targets are of one class", str(refused))
+        self.assertNotEqual(refused.code, 0)
+        write_table(self.folder, self.rows, self.targets)
+        self.assertIn("the targets are two classes", str(self.troupe("run", self.app(app))))
+
     def test_it_is_checked_planned_and_explained(self):
         self.assertEqual(self.troupe("check", self.app(APP)).out, f"{self.folder}/app.yaml: ok\n")
         planned = json.loads(self.troupe("plan", self.app(APP), "--nodes", 3, "--json", "--set", "schedule.shards=2").out)
@@ -314,6 +347,84 @@ class Programs(TroupeTest):
         check(APP, "names no checkpoint folder", command=("run", "--resume"))
         check(APP, "no module of a program", command=("check", "--program", __file__))
         check(APP, "none.so", command=("check", "--program", "none.so"))
+
+
+class DocumentsAndRatings(TroupeTest):
+    """Data of programs that take no targets."""
+
+    def data(self, data, program):
+        return self.app(f"troupe: 1\ndata: {data}\nprogram: {program}\nschedule: {{rotation: {{blocks_per_worker: 1}}}}\n"
+                        "stop: {sweeps: 2}\nresult: {directory: result}\n")
+
+    def documents(self, settings):
+        return self.data(f"{{documents: {{{settings}}}}}", "{lda: {topics: 2}}")
+
+    def ratings(self, settings):
+        return self.data(f"{{ratings: {{{settings}}}}}", "factorization")
+
+    def write_files(self, **files):
+        for name, content in files.items():
+            (self.folder / name).write_bytes(content)
+
+    def planned(self, app):
+        plan = self.troupe("plan", app, "--nodes", 2, "--json")
+        self.assertEqual(plan.code, 0, str(plan))
+        numbers = json.loads(plan.out)
+        return numbers["rows"], numbers["variables"], numbers["entries"]
+
+    def test_documents_of_all_kinds_have_rows_and_words(self):
+        self.write_files(lines=b"The cat sat\nDogs and a cat\n42\ncats\n", counts=b"2 0:1 1:2\n1 1:1\n", words=b"cat\ndog\n",
+                   uci=b"2\n3\n3\n1 1 1\n1 3 4\n2 3 1\n")
+        (self.folder / "folder/below").mkdir(parents=True)
+        self.write_files(**{"folder/b": b"one two", "folder/below/a": b"two"})
+        self.write_files(**{"d.dict": b"cat: a petdog: a pet", "d.index": b"cat\tA\tK\nkitten\tA\tK\ndog\tK\tK\n"})
+        self.assertEqual(self.planned(self.documents("lines: lines, stop_words: english, stem: english")), (3, 3, 5))
+        self.assertEqual(self.planned(self.documents("counts: counts, vocabulary: words")), (2, 2, 3))
+        self.assertEqual(self.planned(self.documents("counts: uci")), (2, 2, 3))
+        self.assertEqual(self.planned(self.documents("text: folder")), (2, 2, 3))
+        self.assertEqual(self.planned(self.documents("dictionary: d.dict, length_min: 2")), (2, 3, 4))
+
+    def test_words_and_what_is_left_out_are_said(self):
+        self.write_files(lines=b"ant bee ant\n42\nbee cat\n")
+        run = self.troupe("run", self.documents("lines: lines"), "--nodes", 2, "--json")
+        self.assertEqual(run.code, 0, str(run))
+        self.assertIn("1 of 3 documents have no words that are kept", str(run))
+        self.assertEqual((self.folder / "result/words.txt").read_text().split(), ["ant", "bee", "cat"])
+
+    def test_ratings_are_learned_from_and_held_out(self):
+        self.write_files(train=b"userId,movieId,rating,timestamp\n" + b"".join(
+            b"%d,%d,%d,0\n" % (u, i, 1 + (u * i) % 5) for u in range(8) for i in range(6) if u != i),
+            test=b"9\t3\t4\t0\n3\t3\t2\t0\n")
+        self.assertEqual(self.planned(self.ratings("train: train, test: test")), (9, 6, 42))
+        run = self.troupe("run", self.ratings("train: train, test: test"), "--nodes", 2, "--json")
+        self.assertEqual(run.code, 0, str(run))
+        self.assertIn("rmse", run.event("sweep")[-1])
+
+    def test_bad_files_are_refused_in_one_line(self):
+        def documents(settings, why, code=2, **files):
+            self.write_files(**files)
+            with self.subTest(why=why):
+                self.assert_one_line_error(self.troupe("check", self.documents(settings)), code, why)
+
+        def ratings(why, **files):
+            self.write_files(**files)
+            with self.subTest(why=why):
+                self.assert_one_line_error(self.troupe("check", self.ratings(", ".join(f"{f}: {f}" for f in files))), 2, why)
+
+        documents("lines: none", "data.documents.lines: ")
+        documents("lines: x", "x: line 2: the byte 0xe9 is not UTF-8", x=b"a\ncaf\xe9\n")
+        documents("lines: x, documents_min: 2", "the vocabulary is empty", x=b"a\nb\n")
+        documents("text: x", "no such folder", x=b"")
+        documents("counts: x", "x: line 1: the count \"-1\"", x=b"1 0:-1\n")
+        documents("counts: x", "x: line 1: the count \"99999999\"", x=b"1 0:99999999\n")
+        documents("counts: x, vocabulary: v", "the word \"2\"; words are numbers from 0 to 1", x=b"1 2:1\n", v=b"a\nb\n")
+        documents("counts: x", "documents are numbers from 1 to 2", x=b"2\n2\n1\n3 1 1\n")
+        documents("dictionary: x.dict", "x.index: line 1: the entry \"a\" ends at byte 4",
+                  **{"x.dict": b"cat", "x.index": b"a\tB\tD\n"})
+        ratings("train: line 2: the item \"b\" is not a whole number", train=b"1 2 3\n1 b 3\n")
+        ratings("train: line 2: the rating: ", train=b"1::2::3\n1::3::nan\n")
+        ratings("train: line 3: user 1 rates item 2 a second time", train=b"1 2 3\n1 1 3\n1 2 3\n")
+        ratings("test: line 1: user 1 rates item 2 for training, too", train=b"1 2 3\n2 2 3\n", test=b"1 2 4\n")
 
 
 class OwnProgram(TroupeTest):

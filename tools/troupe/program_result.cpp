@@ -32,6 +32,7 @@ class interruptible_rows final : public piece_source {
         return from_->column_work(column);
     }
     std::vector<std::string> column_names() const override { return from_->column_names(); }
+    std::vector<std::string> row_names() const override { return from_->row_names(); }
     result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
         if (stop_signals() > 0)
             return error{errc::cancelled, "stopped after " + std::to_string(done_) + " of " +

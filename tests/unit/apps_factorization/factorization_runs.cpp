@@ -244,7 +244,8 @@ result<factorization_result> run_factorization(const factorization_case& c, cons
                        auto model = factorization::model_of(site, ended);
                        if (!model)
                            return model.failure();
-                       auto held_out = factorization::held_out_of(ended, site.data.columns);
+                       auto held_out =
+                           factorization::held_out_of(ended, site.data.rows, site.data.columns);
                        if (!held_out)
                            return held_out.failure();
                        std::vector<std::int32_t> counts;

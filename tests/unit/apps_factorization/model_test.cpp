@@ -74,9 +74,11 @@ BOOST_AUTO_TEST_CASE(is_read_back_as_it_was_written) {
             m.user_biases.assign(2, 0.0F);
             m.item_biases.assign(4, 0.0F);
         }
+        if (has_biases)
+            m.item_names = {"a", "b", "c", "d e"};
         const auto names = write_model(folder.path(), m, {{"rmse", 0.5}});
         BOOST_REQUIRE(names.ok());
-        BOOST_TEST(names->size() == (has_biases ? 5u : 3u));
+        BOOST_TEST(names->size() == (has_biases ? 6u : 3u));
         const auto read = load_model(folder.path());
         BOOST_REQUIRE_MESSAGE(read.ok(), "the model is read");
         BOOST_TEST(read->mean == m.mean);
@@ -84,6 +86,8 @@ BOOST_AUTO_TEST_CASE(is_read_back_as_it_was_written) {
         BOOST_TEST((read->item_factors == m.item_factors));
         BOOST_TEST((read->user_biases == m.user_biases));
         BOOST_TEST((read->item_biases == m.item_biases));
+        BOOST_TEST((read->item_names == m.item_names));
+        BOOST_TEST(read->user_names.empty());
     }
 }
 
