@@ -189,6 +189,11 @@ std::vector<program_case> made_cases() {
                              "schedule: {dynamic: {couple: check, rho: 0.3, set: 3}}\n"
                              "stop: {gap: 1e-6}\n"));
     all.back().tolerance = 1e-2; // of coefficients: the gap is of the objective
+    all.push_back(lasso_case("lasso, logistic", "program: {lasso: {penalty: {share: 0.1}, loss: "
+                                                "logistic}}\nstop: {gap: 1e-8}\n"));
+    for (double& target : all.back().rows.targets)
+        target = target > 1 ? 1 : 0;
+    all.back().tolerance = 1e-3; // of coefficients: the gap is of the objective
     all.push_back(lda_case("lda, exact", "exact"));
     all.push_back(lda_case("lda, metropolis", "metropolis"));
     all.push_back(factorization_case("factorization, sgd", "program: {factorization: {rank: 3}}\n"
