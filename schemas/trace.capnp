@@ -69,6 +69,16 @@ struct ActorList {
     workers @7 :List(Worker); # workers served, for example by a shard of a parameter server; by their numbers
     run @8 :UInt64;           # that it belongs to; 0: to none
     facts @9 :List(Fact);     # what it says of itself, in its own order; names are unique
+    milestones @10 :List(Milestone); # the last ones of its run, if it is the run's root; the latest as the last
+  }
+  struct Milestone {
+    number @0 :UInt32;        # counts from 0
+    sinceStartNs @1 :UInt64;  # time since the run began
+    numbers @2 :List(Number);
+    struct Number {
+      name @0 :Text;          # "objective"
+      value @1 :Float64;
+    }
   }
   struct Fact {
     name @0 :Text;            # "phase"

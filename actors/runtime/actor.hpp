@@ -167,11 +167,14 @@ class actor {
     // Called when a message of this actor was refused.
     virtual void on_rejected(proto::Rejected::Reader, const frame&) {}
 
-    // Set the boards that inspectors see, of workers and of facts. May be called from the constructor only.
+    // Set the boards that inspectors see, of workers, facts and milestones. May be called from the constructor only.
     void show_workers(std::shared_ptr<const worker_board> board) {
         boards_.workers = std::move(board);
     }
     void show_facts(std::shared_ptr<const fact_board> board) { boards_.facts = std::move(board); }
+    void show_milestones(std::shared_ptr<const milestone_board> board) {
+        boards_.milestones = std::move(board);
+    }
 
     // ---- surroundings ----
 
@@ -189,6 +192,7 @@ class actor {
     struct boards { // for inspectors; null: the actor has none
         std::shared_ptr<const worker_board> workers;
         std::shared_ptr<const fact_board> facts;
+        std::shared_ptr<const milestone_board> milestones;
     };
     using handler = std::function<void(const frame&)>;
     using timer_stamp = std::function<void(proto::Envelope::Builder)>;

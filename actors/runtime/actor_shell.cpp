@@ -177,7 +177,7 @@ void actor_shell::record(const frame& f, std::int64_t enqueued_ns,
 }
 
 actor_status actor_shell::status() const {
-    const auto& [workers, facts] = actor_->boards_;
+    const auto& [workers, facts, milestones] = actor_->boards_;
     return {.address = actor_->self_,
             .name = actor_->name_,
             .run = actor_->run_,
@@ -187,7 +187,9 @@ actor_status actor_shell::status() const {
             .device_ns = actor_->device_ns_.load(std::memory_order_relaxed),
             .paused = paused_.load(std::memory_order_relaxed),
             .workers = workers ? workers->rows() : std::vector<worker_board::row>{},
-            .facts = facts ? facts->facts() : std::vector<fact_board::fact>{}};
+            .facts = facts ? facts->facts() : std::vector<fact_board::fact>{},
+            .milestones =
+                milestones ? milestones->milestones() : std::vector<milestone_board::milestone>{}};
 }
 
 } // namespace troupe

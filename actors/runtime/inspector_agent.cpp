@@ -50,6 +50,20 @@ void write_facts(proto::ActorList::Actor::Builder to, const std::vector<fact_boa
     }
 }
 
+void write_milestones(proto::ActorList::Actor::Builder to,
+                      const std::vector<milestone_board::milestone>& milestones) {
+    auto list = to.initMilestones(static_cast<unsigned>(milestones.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+        list[i].setNumber(milestones[i].number);
+        list[i].setSinceStartNs(static_cast<std::uint64_t>(milestones[i].since_start.count()));
+        auto numbers = list[i].initNumbers(static_cast<unsigned>(milestones[i].numbers.size()));
+        for (unsigned k = 0; k < numbers.size(); ++k) {
+            numbers[k].setName(milestones[i].numbers[k].name);
+            numbers[k].setValue(milestones[i].numbers[k].value);
+        }
+    }
+}
+
 void write_pools(proto::ActorList::Builder body, const std::vector<watched_pool>& pools) {
     auto list = body.initPools(static_cast<unsigned>(pools.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
@@ -107,6 +121,7 @@ void inspector_agent::list_actors(proto::ListActors::Reader, const frame& f) {
         list[i].setPaused(actors[i].paused);
         write_workers(list[i], actors[i].workers);
         write_facts(list[i], actors[i].facts);
+        write_milestones(list[i], actors[i].milestones);
     }
     write_pools(body, pools_);
     const auto linked = told_links(runtime().peers());

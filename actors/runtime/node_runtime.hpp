@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "actors/runtime/fact_board.hpp"
+#include "actors/runtime/milestone_board.hpp"
 #include "actors/runtime/timers.hpp"
 #include "actors/runtime/trace.hpp"
 #include "actors/runtime/well_known.hpp"
@@ -71,8 +72,9 @@ struct actor_status {
     std::uint64_t handler_ns = 0; // time spent in handlers
     std::uint64_t device_ns = 0;  // time that devices worked for it
     bool paused = false;
-    std::vector<worker_board::row> workers; // workers that it serves
-    std::vector<fact_board::fact> facts;    // what it says of itself
+    std::vector<worker_board::row> workers;             // workers that it serves
+    std::vector<fact_board::fact> facts;                // what it says of itself
+    std::vector<milestone_board::milestone> milestones; // the last of its run
 };
 
 // Counts since the start. Nothing that is dropped goes uncounted.

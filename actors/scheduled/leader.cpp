@@ -16,6 +16,15 @@ namespace {
 const char* const course_names[] = {"spawning", "dealing", "starting",
                                     "running",  "writing", "finished"};
 
+// As inspectors see it.
+milestone_board::milestone shown(std::uint32_t number, duration since_start,
+                                 const std::vector<named_number>& numbers) {
+    milestone_board::milestone m{number, since_start, {}};
+    for (const named_number& n : numbers)
+        m.numbers.push_back({n.name, n.value});
+    return m;
+}
+
 } // namespace
 
 leader::leader(actor_context& context, leader_options options)
@@ -35,6 +44,7 @@ leader::leader(actor_context& context, leader_options options)
     on<proto::TimeIsUp>(&leader::time_is_up);
     on<proto::StopRun>(&leader::stop);
     show_facts(facts_);
+    show_milestones(report_.board);
     enter(course::spawning);
     facts_->set({{"commit", "none"}, {"losses", "0"}});
 }
@@ -66,7 +76,7 @@ void leader::begin() {
     }
     if (!report_.is_started) {
         report_.is_started = true;
-        report_.milestone_began = now();
+        report_.began = report_.milestone_began = now();
         tell(run_started{.nodes = static_cast<std::uint32_t>(cast_.agents().size()),
                          .milestone = "sweep",
                          .milestones = static_cast<std::uint32_t>(
@@ -162,6 +172,7 @@ void leader::probe_done(proto::ProbeDone::Reader body, const frame& f) {
     report_.numbers.push_back(
         {"phases", static_cast<double>(report_.phases), proto::NumberStyle::COUNT});
     tell(run_milestone{report_.milestones, report_.numbers});
+    report_.board->reached(shown(report_.milestones, now() - report_.began, report_.numbers));
     ++report_.milestones;
     report_.milestone_began = now();
     report_.milestone_phase = report_.phases;

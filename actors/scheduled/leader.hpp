@@ -117,12 +117,16 @@ class leader final : public actor {
 
     // How far the data has been dealt.
     struct dealing {
+        enum class source_state : std::uint8_t {
+            idle,
+            reading, // on the io device
+            at_end,  // all has been read
+        };
         std::vector<bool> wanted;          // by worker
         std::vector<std::uint32_t> pieces; // by worker: sent
         std::uint32_t unanswered = 0;
         std::uint64_t round = 0; // counts losses: what was read before one is read again
-        bool is_reading = false; // on the io device
-        bool is_read = false;    // all
+        source_state source = source_state::idle;
     };
     // What the run has to say of itself.
     struct report {
@@ -131,6 +135,8 @@ class leader final : public actor {
         std::uint32_t milestones = 0;
         std::uint32_t losses = 0;
         std::optional<std::uint64_t> last_probe;
+        std::shared_ptr<milestone_board> board = std::make_shared<milestone_board>();
+        time_point began;
         time_point milestone_began;
         std::uint64_t milestone_phase = 0; // phases before it
         std::vector<named_number> numbers; // of the last milestone

@@ -90,8 +90,7 @@ void leader::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
 
 void leader::deal() {
     enter(course::dealing);
-    dealing_.is_read = false;
-    dealing_.is_reading = true;
+    dealing_.source = dealing::source_state::reading;
     work_.submit(*options_.io,
                  {.work = [this_dealer = dealer_, wanted = dealing_.wanted](
                               compute_context&) { return this_dealer->begin(wanted); },
@@ -99,22 +98,22 @@ void leader::deal() {
                       [this, round = dealing_.round] {
                           if (round != dealing_.round)
                               return;
-                          dealing_.is_reading = false;
+                          dealing_.source = dealing::source_state::idle;
                           read_on();
                       }});
 }
 
 void leader::read_on() {
-    if (course_ != course::dealing || dealing_.is_reading)
+    if (course_ != course::dealing || dealing_.source == dealing::source_state::reading)
         return;
-    if (dealing_.is_read) {
+    if (dealing_.source == dealing::source_state::at_end) {
         if (dealing_.unanswered == 0)
             start_incarnation();
         return;
     }
     if (dealing_.unanswered >= pieces_unanswered_max)
         return;
-    dealing_.is_reading = true;
+    dealing_.source = dealing::source_state::reading;
     const auto read = std::make_shared<std::optional<share_dealer::dealt>>();
     work_.submit(*options_.io,
                  {.work = [this_dealer = dealer_, read](compute_context& context) -> result<void> {
@@ -128,11 +127,10 @@ void leader::read_on() {
                       [this, read, round = dealing_.round] {
                           if (round != dealing_.round)
                               return;
-                          dealing_.is_reading = false;
+                          dealing_.source =
+                              *read ? dealing::source_state::idle : dealing::source_state::at_end;
                           if (*read)
                               send_piece(std::move(**read));
-                          else
-                              dealing_.is_read = true;
                           read_on();
                       }});
 }
@@ -256,7 +254,7 @@ void leader::part_with(std::size_t member, const error& why) {
     if (intent_.commit == commit_state::marked)
         intent_.commit = commit_state::none; // one that is being written is complete
     ++dealing_.round;
-    dealing_.is_reading = false;
+    dealing_.source = dealing::source_state::idle;
     dealing_.unanswered = 0;
 }
 

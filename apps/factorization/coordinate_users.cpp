@@ -173,6 +173,25 @@ result<scheduled::payload> coordinate_users::push(const scheduled::phase& p, com
     }
 }
 
+// Row by row, as all of a row are close to each other.
+void coordinate_users::add_held_out(sweep_sums& to) {
+    const auto mean = static_cast<float>(level_of(all_, form_.has_biases).mean);
+    for (const rating_tile& tile : ratings_.held_out().tiles()) {
+        std::vector<float> errors = tile.values;
+        for (float& e : errors)
+            e -= mean;
+        for (std::size_t row = 0; row < form_.count(); ++row) {
+            const std::span<float> p = users(row), q = items(row).subspan(tile.range.first);
+            for (std::size_t v = 0; v < tile.users.size(); ++v)
+                for (std::size_t k = tile.starts[v]; k < tile.starts[v + 1]; ++k)
+                    errors[k] -= p[tile.users[v]] * q[tile.items[k]];
+        }
+        to.held_out += static_cast<double>(errors.size());
+        for (const float e : errors)
+            to.held_out_squares += square_of(e);
+    }
+}
+
 sweep_sums coordinate_users::sums() {
     sweep_sums s;
     s.ratings = ratings_.moments().count;
@@ -192,17 +211,7 @@ sweep_sums coordinate_users::sums() {
             for (std::size_t i = 0; i < q.size(); ++i)
                 s.penalised += item_counts[i] * square_of(q[i]);
     }
-    const double mean = level_of(all_, form_.has_biases).mean;
-    for (const rating_tile& tile : ratings_.held_out().tiles())
-        for (std::size_t v = 0; v < tile.users.size(); ++v)
-            for (std::size_t k = tile.starts[v]; k < tile.starts[v + 1]; ++k) {
-                double e = static_cast<double>(tile.values[k]) - mean;
-                for (std::size_t row = 0; row < form_.count(); ++row)
-                    e -= static_cast<double>(users(row)[tile.users[v]]) *
-                         static_cast<double>(items(row)[tile.range.first + tile.items[k]]);
-                s.held_out += 1;
-                s.held_out_squares += e * e;
-            }
+    add_held_out(s);
     return s;
 }
 

@@ -60,6 +60,7 @@ class coordinate_users final : public scheduled::worker_part {
     void begin_group(std::uint64_t group);
     void take_out(std::optional<std::size_t> row, bool fits_users);
     result<scheduled::payload> partial_of(std::size_t set);
+    void add_held_out(sweep_sums& to);
     sweep_sums sums();
 
     const coordinate_options options_;

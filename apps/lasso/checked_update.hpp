@@ -20,6 +20,7 @@ struct candidate_set {
 
 struct checked_outcome {
     std::vector<bool> is_kept;
+    double refused = 0;  // largest correlation for which a variable was left out; 0: none was
     double decrease = 0; // of the objective, if those that are kept are independent
 };
 

@@ -2,6 +2,7 @@
 // scaled to unit norm if data.scale says so. Pure values.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -37,6 +38,17 @@ inline column_facts facts_of(double sum, double square, const column_form& form)
 
 inline column_facts facts_of_centred(double mean, double square, const column_form& form) noexcept {
     return {mean, square, form.has_unit_norm && square > 0 ? std::sqrt(square) : 1.0};
+}
+
+// Of the same column with other weights of the rows, whose sum is form.rows: what it is scaled by stays, and a column that
+// is not constant has a curvature, however little the weights leave of it.
+inline column_facts reweighted(const column_facts& facts, double sum, double square,
+                               const column_form& form) noexcept {
+    constexpr double least = 1e-280;
+    if (facts.square <= 0)
+        return facts;
+    const double mean = form.is_centred ? sum / form.rows : 0.0;
+    return {mean, std::max({square - mean * sum, constant_share * square, least}), facts.scale};
 }
 
 // The model's products of columns are those of the columns scaled, less the product of these.

@@ -6,14 +6,22 @@ using A = import "/schemas/annotations.capnp";
 $Cxx.namespace("troupe::proto");
 
 struct LassoSettings
-    $A.doc("Least squares with an L1 penalty (Lasso) or with L1 and L2 penalties (elastic net). Minimises "
-        "|y - X b - b0|^2 / 2n + lambda (ratio |b|_1 + (1 - ratio) / 2 |b|_2^2), where n is the number of rows.") {
+    $A.doc("Least squares, or logistic regression, with an L1 penalty (Lasso) or with L1 and L2 penalties (elastic net). "
+        "Minimises loss + lambda (ratio |b|_1 + (1 - ratio) / 2 |b|_2^2), where the loss is |y - X b - b0|^2 / 2n, or what "
+        "`loss` says, and n is the number of rows.") {
   penalty @0 :LassoPenalty $A.required $A.doc("The penalty's size, or a path of sizes: exactly one of these.");
   ratio @1 :Float64 = 1 $A.min(0.001) $A.max(1)
       $A.doc("Share of the L1 penalty. 1: Lasso; below it an elastic net, which keeps more of a group of similar columns.");
   intercept @2 :Bool = true
       $A.doc("Fit a constant b0, which is not penalised. False: the columns and the targets are used as they are.");
+  loss @4 :LassoLoss = squared $A.doc("How predictions are compared with the targets.");
   target @3 :LassoTarget $A.doc("The numbers that are fitted. The targets as they are when absent.");
+}
+
+enum LassoLoss {
+  squared @0 $A.doc("Least squares: |y - X b - b0|^2 / 2n.");
+  logistic @1 $A.doc("Logistic regression: the mean of log(1 + exp(-y (X b + b0))), where y is 1 or -1. The targets are two "
+      "classes, 0 and 1 or -1 and 1, or one label against the rest (target).");
 }
 
 struct LassoPenalty {

@@ -36,8 +36,9 @@ result<std::unique_ptr<scheduled::worker_part>> make_worker(const scheduled::wor
 
 scheduled::program lasso_program() {
     return {.name = "lasso",
-            .doc = "Least squares with an L1 penalty (Lasso), or with L1 and L2 penalties "
-                   "(elastic net).",
+            .doc =
+                "Least squares, or logistic regression, with an L1 penalty (Lasso), or with L1 and "
+                "L2 penalties (elastic net).",
             .settings = capnp::Schema::from<proto::LassoSettings>(),
             .check = check,
             .make_scheduler = make_scheduler,

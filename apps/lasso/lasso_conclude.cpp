@@ -9,7 +9,13 @@ namespace troupe::lasso {
 
 namespace {
 
-constexpr std::size_t growth = 2; // of the working set, over the variables in use
+constexpr std::size_t growth = 2;    // of the working set, over the variables in use
+constexpr double round_share = 1e-3; // of the gap that phases should come below, at most
+
+// Of the rows, at the first probe: all margins are 0 there, and all residuals 1/2 or -1/2, of rows of weight 1/4.
+double share_of_ones(const fit_sums& fit) {
+    return 0.5 + fit.shift / 4;
+}
 
 std::vector<named_number> shown(const solution_numbers& n) {
     using enum proto::NumberStyle;
@@ -41,13 +47,15 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
         sums.mean_value += j->mean_value;
         all.push_back(*j);
     }
-    sums.residual_square = all.front().residual_square;
-    if (!course_.has_begun) {
-        course_.has_begun = true;
-        course_.null_objective = sums.residual_square / 2;
-        path_.begin(sums.coefficients.dual_norm);
-    }
+    sums.fit = all.front().fit;
     scheduled::standing s;
+    if (!course_.has_begun) {
+        begin_first(sums);
+    } else if (steps_.is_too_far(objective(sums.fit, sums.coefficients, path_.weights()))) {
+        s.numbers = shown(solutions_.back().numbers);
+        begin_return(number, sums.fit);
+        return s;
+    }
     bool is_known = true; // the gap at this lambda
     while (is_known && !s.is_done) {
         const solution_numbers n = record(sums);
@@ -67,16 +75,31 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
     return s;
 }
 
+// Where all coefficients are 0. Of a loss with rounds the first one is for the intercept alone, so that the next one begins
+// where it is right.
+void lasso_scheduler::begin_first(const whole_sums& all) {
+    course_.has_begun = true;
+    course_.null_objective = all.fit.loss;
+    path_.begin(all.coefficients.dual_norm);
+    if (!options_.settings.is_logistic() || !options_.form.is_centred)
+        return;
+    const double share = share_of_ones(all.fit);
+    course_.null_objective = null_loss(options_.form.rows, share);
+    course_.shift = std::log(share / (1 - share));
+}
+
 // The solution at this lambda, in place of what an earlier probe found.
 solution_numbers lasso_scheduler::record(const whole_sums& all) {
     const penalty p = path_.weights();
     const double rows = options_.form.rows, null = course_.null_objective;
-    const double gap = duality_gap(all.residual_square, all.coefficients, p);
+    const double gap = duality_gap(options_.settings.loss, all.fit, all.coefficients, p);
+    double intercept = 0;
+    if (options_.form.is_centred)
+        intercept = options_.settings.is_logistic() ? all.fit.intercept
+                                                    : course_.target_mean - all.mean_value;
     solution found;
-    found.numbers = {path_.lambda(), objective(all.residual_square, all.coefficients, p) / rows,
-                     null > 0 ? gap / null : 0.0,
-                     options_.form.is_centred ? course_.target_mean - all.mean_value : 0.0,
-                     all.used};
+    found.numbers = {path_.lambda(), objective(all.fit, all.coefficients, p) / rows,
+                     null > 0 ? gap / null : 0.0, intercept, all.used};
     for (std::size_t i = 0; i < judged_->values.size(); ++i)
         if (judged_->values[i] != 0) {
             found.columns.push_back(static_cast<std::int32_t>(options_.own.first + i));
@@ -92,7 +115,8 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
     const penalty p = path_.weights();
     course_.may_gain = true;
     course_.used = all.used;
-    course_.objective_bound = objective(all.residual_square, all.coefficients, p);
+    // Of the least squares problem.
+    course_.objective_bound = objective(all.fit.residual_square, all.coefficients, p);
     const auto used = static_cast<std::size_t>(all.used);
     // It grows also where it can no longer be one phase.
     const std::size_t size = std::max(
@@ -109,10 +133,45 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
         if (std::isfinite(best))
             order_->note_change(column, std::abs(best - value) * std::sqrt(curvature));
     }
+    if (options_.settings.is_logistic())
+        begin_problem(all);
     judged_.reset();
-    const double gap = duality_gap(all.residual_square, all.coefficients, p);
-    rule_.begin(next_gap(gap, options_.gap * course_.null_objective),
-                number + options_.schedule.window + 1, working_.size());
+    const double gap = duality_gap(options_.settings.loss, all.fit, all.coefficients, p);
+    double enough = next_gap(gap, options_.gap * course_.null_objective);
+    // A problem that many phases solve is worth solving well, as the next one begins with nothing known; and what they can
+    // gain falls with the square of the gap.
+    if (options_.settings.is_logistic() &&
+        (options_.schedulers > 1 || !options_.is_sized_by_work()))
+        enough *= std::min(round_share, gap / course_.null_objective);
+    rule_.begin(enough, number + options_.schedule.window + 1, working_.size());
+}
+
+// The least squares problem of a round. Nothing that is known of the one before is true of it.
+void lasso_scheduler::begin_problem(const whole_sums& all) {
+    course_.waits = course_.round == 0 && options_.form.is_centred; // as begin_first says
+    if (!course_.waits)
+        course_.shift = all.fit.shift;
+    ++course_.round;
+    course_.has_shifted = false;
+    course_.probe_from = 0;
+    gram_ = gram_cache{options_.gram_entries_max};
+    steps_.take(judged_->values, all.fit.intercept,
+                objective(all.fit, all.coefficients, path_.weights()));
+}
+
+// A round in which the variables go half the way back: to where the workers will have them at its end.
+void lasso_scheduler::begin_return(std::uint64_t number, const fit_sums& fit) {
+    steps_.go_back(judged_->values, fit.intercept);
+    ++course_.round;
+    course_.waits = true;
+    course_.has_returned = false;
+    course_.has_shifted = false;
+    course_.shift = steps_.target_intercept() - fit.intercept - judged_->shift;
+    // Each scheduler's next phase is one of the first `schedulers` that are chosen from now on.
+    course_.probe_from =
+        number + 2 * std::uint64_t{options_.schedule.window} + options_.schedulers + 1;
+    fresh_gradients_.clear();
+    judged_.reset();
 }
 
 // ---- as it is saved ----
@@ -125,13 +184,20 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
         under_way.push_back(p.is_probe);
         under_way.push_back(static_cast<std::int64_t>(p.chosen.size()));
         under_way.push_back(static_cast<std::int64_t>(p.gradients.size()));
+        under_way.push_back(static_cast<std::int64_t>(p.round));
+        under_way.push_back(p.is_return);
         gradients.insert(gradients.end(), p.gradients.begin(), p.gradients.end());
         chosen.insert(chosen.end(), p.chosen.begin(), p.chosen.end());
     }
-    std::vector<double> facts;
+    // What columns are divided by follows from their squares, but not from weighted ones.
+    const bool is_logistic = options_.settings.is_logistic();
+    const bool has_scales = is_logistic && options_.form.has_unit_norm;
+    std::vector<double> facts, squares;
     for (const column_facts& f : facts_) {
         facts.push_back(f.mean);
-        facts.push_back(f.square);
+        facts.push_back(has_scales && f.square > 0 ? f.scale * f.scale : f.square);
+        if (is_logistic)
+            squares.push_back(f.square);
     }
     const std::vector<double> course{
         course_.has_begun ? 1.0 : 0.0,
@@ -146,6 +212,13 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
         static_cast<double>(path_.at()),
         judged_.has_value() ? 1.0 : 0.0,
         judged_ && judged_->is_now ? 1.0 : 0.0,
+        judged_ ? judged_->shift : 0.0,
+        course_.shift,
+        course_.weight,
+        static_cast<double>(course_.round),
+        course_.waits ? 1.0 : 0.0,
+        course_.has_returned ? 1.0 : 0.0,
+        static_cast<double>(course_.probe_from),
     };
     // The products must be in it as long as phases follow: how many variables a phase may have, and which products it asks
     // for, depend on what is kept, and a phase that is chosen anew must be the one that was chosen before.
@@ -162,6 +235,8 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
     write("product places", gram.places)("products", gram.products);
     write("working set", working.own)("others", working.others)("facts of others", working.facts);
     write("rule", rule_.save());
+    write("weighted squares", squares)("steps",
+                                       is_logistic ? steps_.save() : std::vector<double>{});
     write("fresh gradients", fresh_gradients_);
     write("judged gradients", judged.gradients)("judged values", judged.values);
     auto saved = std::move(write).finish();

@@ -9,7 +9,7 @@ namespace troupe::lasso {
 
 namespace {
 
-constexpr std::size_t course_numbers = 12;
+constexpr std::size_t course_numbers = 19;
 
 error bad(const char* what) {
     return {errc::protocol, std::string{what} + ": the saved state of lasso has other sizes"};
@@ -66,16 +66,17 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     if (!fresh_gradients_.empty() &&
         (fresh_gradients_.size() != working.own.size() || !are_finite(fresh_gradients_)))
         return bad("fresh gradients");
-    return all_of(order_->restore(order), gram_.load(gram), working_.load(working, options_.form));
+    return all_of(order_->restore(order), gram_.load(gram), working_.load(working));
 }
 
 result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
-    std::vector<double> course, values, facts;
+    std::vector<double> course, values, facts, squares, steps;
     judged_values judged;
     auto copied =
         all_of(copy(saved, "course", course), copy(saved, "values", values),
                copy(saved, "facts", facts), copy(saved, "judged gradients", judged.gradients),
-               copy(saved, "judged values", judged.values));
+               copy(saved, "judged values", judged.values),
+               copy(saved, "weighted squares", squares), copy(saved, "steps", steps));
     if (!copied)
         return copied;
     if (course.size() != course_numbers || !are_finite(course) ||
@@ -87,13 +88,36 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
     const bool needs_facts = course[0] != 0 || course[10] != 0 || !facts.empty();
     if (facts.size() != (needs_facts ? 2 * values_.size() : 0) || !are_finite(facts))
         return bad("facts");
-    course_ = {course[0] != 0, course[1] != 0, course[2] != 0, course[3] != 0,
-               course[4],      course[5],      course[6],      course[7]};
+    const bool is_logistic = options_.settings.is_logistic();
+    const auto is_count = [](double x) { return x >= 0 && x <= 0x1p53; };
+    if (!is_count(course[15]) || !is_count(course[18]) || !(course[14] > 0))
+        return bad("course");
+    if (squares.size() != (is_logistic ? facts.size() / 2 : 0) || !are_finite(squares) ||
+        std::ranges::any_of(squares, [](double x) { return x < 0; }))
+        return bad("weighted squares");
+    if (is_logistic && !steps_.load(steps, values_.size()))
+        return bad("steps");
+    course_ = {course[0] != 0,
+               course[1] != 0,
+               course[2] != 0,
+               course[3] != 0,
+               course[4],
+               course[5],
+               course[6],
+               course[7],
+               course[13],
+               course[14],
+               static_cast<std::uint64_t>(course[15]),
+               course[16] != 0,
+               course[17] != 0,
+               static_cast<std::uint64_t>(course[18])};
     path_.restore(course[8], static_cast<std::uint32_t>(course[9]));
     values_ = std::move(values);
     facts_.clear();
     for (std::size_t i = 0; i + 1 < facts.size(); i += 2)
         facts_.push_back(facts_of_centred(facts[i], facts[i + 1], options_.form));
+    for (std::size_t i = 0; i < squares.size(); ++i)
+        facts_[i].square = squares[i];
     judged_.reset();
     if (course[10] == 0)
         return {};
@@ -101,6 +125,7 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
         !are_finite(judged.gradients) || !are_finite(judged.values))
         return bad("judged values");
     judged.is_now = course[11] != 0;
+    judged.shift = course[12];
     judged_ = std::move(judged);
     return {};
 }
@@ -123,12 +148,16 @@ result<void> lasso_scheduler::load_phases(const scheduled::saved_part& saved) {
         left = left.subspan(part.size());
         return true;
     };
-    for (std::size_t i = 0; i + 3 < numbers.size(); i += 4) {
+    for (std::size_t i = 0; i + 5 < numbers.size(); i += 6) {
         own_phase& p = under_way_.emplace_back();
         p.number = static_cast<std::uint64_t>(numbers[i]);
         p.is_probe = numbers[i + 1] != 0;
         if (!take(chosen_left, numbers[i + 2], p.chosen) ||
             !take(gradients_left, numbers[i + 3], p.gradients))
+            return bad("phases");
+        p.round = static_cast<std::uint64_t>(numbers[i + 4]);
+        p.is_return = numbers[i + 5] != 0;
+        if (p.is_return && !steps_.is_going_back() && p.round == course_.round)
             return bad("phases");
         if (!p.gradients.empty() && p.gradients.size() != p.chosen.size())
             return bad("phases");

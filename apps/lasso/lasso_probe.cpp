@@ -9,6 +9,48 @@ namespace troupe::lasso {
 
 namespace {
 
+// Of all rows. Workers' squares are about their own means.
+fit_sums fit_of(std::span<const probe_partial> partials, const scheduler_options& options) {
+    fit_sums fit;
+    double sum = 0;
+    for (const probe_partial& part : partials) {
+        sum += part.rows.residual_sum;
+        fit.weight += part.rows.weight;
+        fit.loss += part.rows.loss;
+        fit.intercept = part.rows.intercept;
+    }
+    if (options.form.is_centred)
+        fit.shift = sum / fit.weight;
+    for (const probe_partial& part : partials) {
+        if (part.rows.weight <= 0)
+            continue;
+        const double difference = part.rows.residual_sum / part.rows.weight - fit.shift;
+        fit.residual_square +=
+            part.rows.residual_square + part.rows.weight * difference * difference;
+    }
+    if (!options.settings.is_logistic())
+        fit.loss = fit.residual_square / 2;
+    return fit;
+}
+
+result<void> check_classes(std::span<const probe_partial> partials) {
+    double zeros = 0, minus = 0, ones = 0;
+    for (const probe_partial& part : partials) {
+        zeros += part.rows.zeros;
+        minus += part.rows.minus;
+        ones += part.rows.ones;
+    }
+    if (zeros > 0 && minus > 0)
+        return error{errc::data,
+                     "the targets are 0, 1 and -1, but with loss: logistic they are two "
+                     "classes; use target: {label: K} for one of several classes "
+                     "against the rest"};
+    if (zeros + minus == 0 || ones == 0)
+        return error{errc::data, "all targets are of one class, but with loss: logistic they are "
+                                 "two; use data with both, or another label"};
+    return {};
+}
+
 // Variables whose gradients are a smaller share of the penalty are worth no mention.
 constexpr double listed_share = 0.5;
 
@@ -21,13 +63,14 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
     const auto parts = read_partials(partials);
     if (!parts)
         return parts.failure();
-    if (facts_.empty())
-        learn(*parts);
+    const fit_sums fit = fit_of(*parts, options_);
+    if (auto learned = learn(*parts, fit); !learned)
+        return learned.failure();
     if (auto seen = look_back(deltas, *parts); !seen)
         return seen.failure();
 
     judgement j;
-    j.residual_square = residual_square(*parts);
+    j.fit = fit;
     coefficient_sums sums;
     const double l2 = path_.weights().l2;
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -42,18 +85,22 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
     j.product = sums.product;
     // Before others are told, who would take it for a message that is broken.
     const auto is_finite = [](double x) { return std::isfinite(x); };
-    if (!std::isfinite(j.residual_square + j.absolute + j.square + j.product + j.mean_value) ||
+    if (!std::isfinite(j.fit.residual_square + j.fit.loss + j.absolute + j.square + j.product +
+                       j.mean_value) ||
         !std::ranges::all_of(judged_->gradients, is_finite))
         return error{errc::numeric, "the residual of lasso is no number; use couple: exact, or a "
                                     "smaller window, set or rho"};
     const std::vector<std::int32_t> columns = worth_listing(j.in_use);
-    std::vector<double> gradients, means, squares;
+    std::vector<double> gradients, means, squares, scales;
     for (const std::int32_t column : columns) {
         const std::size_t i = index_of(column);
         gradients.push_back(std::abs(judged_->gradients[i]));
         means.push_back(facts_[i].mean);
         squares.push_back(facts_[i].square);
+        if (options_.settings.is_logistic())
+            scales.push_back(facts_[i].scale);
     }
+    j.scales = scales;
     j.columns = columns;
     j.gradients = gradients;
     j.means = means;
@@ -65,7 +112,8 @@ result<std::vector<probe_partial>>
 lasso_scheduler::read_partials(std::span<const payload> partials) const {
     std::vector<probe_partial> parts;
     for (const payload& partial : partials) {
-        const auto part = read_probe_partial(partial, values_.size(), facts_.empty());
+        const auto part = read_probe_partial(partial, values_.size(),
+                                             facts_.empty() || options_.settings.is_logistic());
         if (!part)
             return part.failure();
         parts.push_back(*part);
@@ -73,21 +121,33 @@ lasso_scheduler::read_partials(std::span<const payload> partials) const {
     return parts;
 }
 
-// What the first probe tells of the columns and the targets.
-void lasso_scheduler::learn(std::span<const probe_partial> partials) {
-    double target_sum = 0;
-    for (const probe_partial& part : partials)
-        target_sum += part.residual_sum;
-    if (options_.form.is_centred)
-        course_.target_mean = target_sum / options_.form.rows;
+// What the first probe tells of the columns and the targets; and, of weighted rows, what each tells of the columns.
+result<void> lasso_scheduler::learn(std::span<const probe_partial> partials, const fit_sums& fit) {
+    const bool is_first = facts_.empty(), is_logistic = options_.settings.is_logistic();
+    course_.weight = fit.weight;
+    if (is_first && is_logistic)
+        if (auto good = check_classes(partials); !good)
+            return good;
+    if (is_first)
+        course_.shift = course_.target_mean = fit.shift;
+    if (!is_first && !is_logistic)
+        return {};
+    // The weights are all the same at first, where all margins are 0.
+    const double each = options_.form.rows / fit.weight;
+    column_form weighted = options_.form;
+    weighted.rows = fit.weight;
     for (std::size_t i = 0; i < values_.size(); ++i) {
         double sum = 0, square = 0;
         for (const probe_partial& part : partials) {
             sum += part.sums[i];
             square += part.squares[i];
         }
-        facts_.push_back(lasso::facts_of(sum, square, options_.form));
+        if (is_first)
+            facts_.push_back(lasso::facts_of(each * sum, each * square, options_.form));
+        if (is_logistic)
+            facts_[i] = reweighted(facts_[i], sum, square, weighted);
     }
+    return {};
 }
 
 // Gradients and values as of the workers' state: without what is in flight.
@@ -104,13 +164,14 @@ result<void> lasso_scheduler::look_back(in_flight deltas, std::span<const probe_
         if (!c)
             return c.failure();
         judged_->is_now = judged_->is_now && c->columns.empty();
+        judged_->shift += c->shift;
         for (std::size_t i = 0; i < c->columns.size(); ++i)
             if (working_.is_own(c->columns[i]))
                 judged_->values[index_of(c->columns[i])] = c->before[i];
     }
     double residual_sum = 0;
     for (const probe_partial& part : partials)
-        residual_sum += part.residual_sum;
+        residual_sum += part.rows.residual_sum;
     judged_->gradients.resize(values_.size());
     for (std::size_t i = 0; i < values_.size(); ++i) {
         double product = 0;
@@ -121,22 +182,6 @@ result<void> lasso_scheduler::look_back(in_flight deltas, std::span<const probe_
             judged_->gradients[i] = (product - facts.mean * residual_sum) / facts.scale;
     }
     return {};
-}
-
-// Of the centred residual if there is an intercept. Workers' squares are about their own means.
-double lasso_scheduler::residual_square(std::span<const probe_partial> partials) const {
-    double sum = 0;
-    for (const probe_partial& part : partials)
-        sum += part.residual_sum;
-    const double mean = options_.form.is_centred ? sum / options_.form.rows : 0.0;
-    double square = 0;
-    for (const probe_partial& part : partials) {
-        if (part.rows <= 0)
-            continue;
-        const double difference = part.residual_sum / part.rows - mean;
-        square += part.residual_square + part.rows * difference * difference;
-    }
-    return square;
 }
 
 // The variables in use, and of the others those that break the conditions of the optimum most, or come closest to it.

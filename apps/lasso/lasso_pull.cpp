@@ -42,13 +42,22 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
     const own_phase own = std::move(under_way_.front());
     under_way_.pop_front();
     if (own.chosen.empty())
-        return change(p.number, own.chosen, {});
+        return change(own, {});
     const auto request = read_update_request(p.content, options_.columns);
     if (!request)
         return request.failure();
     if (!std::ranges::equal(request->chosen, own.chosen) ||
         request->with_products != own.gradients.empty())
         return not_chosen(p.number);
+    // Of a problem that is no more; what the workers have computed is of another one.
+    if (own.round != course_.round)
+        return change({own.number, false, {}, {}, own.round, false}, {});
+    if (own.is_return) {
+        updated back{{}, std::vector<bool>(own.chosen.size(), true), 0, HUGE_VAL};
+        for (const std::int64_t j : own.chosen)
+            back.values.push_back(steps_.targets()[index_of(j)]);
+        return change(own, back);
+    }
     const auto sums = sums_of(*request, partials);
     if (!sums)
         return sums.failure();
@@ -58,7 +67,8 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
     const auto u = update(own, *sums, *f);
     if (!u)
         return u.failure();
-    return change(p.number, own.chosen, *u);
+    refused_ = u->refused;
+    return change(own, *u);
 }
 
 // ---- what has come ----
@@ -102,7 +112,7 @@ result<lasso_scheduler::flight> lasso_scheduler::flight_of(in_flight deltas) con
             f.columns.push_back(c->columns[i]);
             f.deltas.push_back(c->deltas[i] * facts->scale);
             f.curvatures.push_back(facts->curvature());
-            f.means.push_back(scaled_mean(*facts, options_.form.rows));
+            f.means.push_back(scaled_mean(*facts, course_.weight));
         }
     }
     return f;
@@ -133,7 +143,7 @@ coupled_set lasso_scheduler::set_of(const own_phase& own, const update_sums& sum
     coupled_set set;
     for (std::size_t i = 0; i < own.chosen.size(); ++i) {
         const column_facts& facts = facts_[index_of(own.chosen[i])];
-        set.means.push_back(scaled_mean(facts, options_.form.rows));
+        set.means.push_back(scaled_mean(facts, course_.weight));
         set.curvatures.push_back(facts.curvature());
         set.values.push_back(values_[index_of(own.chosen[i])]);
         set.gradients.push_back(own.gradients.empty()
@@ -173,7 +183,7 @@ lasso_scheduler::solved_alone(coupled_set set, const std::vector<std::int64_t>& 
     checked_outcome outcome =
         lasso::update_checked(candidates, path_.weights(), options_.schedule.rho);
     return updated{std::move(candidates.values), std::move(outcome.is_kept), outcome.decrease,
-                   std::numeric_limits<double>::infinity()};
+                   std::numeric_limits<double>::infinity(), outcome.refused};
 }
 
 // The share of so many variables in the gap that is small enough.
@@ -190,14 +200,14 @@ bool lasso_scheduler::is_working_set(const std::vector<std::int64_t>& chosen) co
 }
 
 // Takes the new values over and says what has changed.
-result<payload> lasso_scheduler::change(std::uint64_t number,
-                                        const std::vector<std::int64_t>& chosen, const updated& u) {
+result<payload> lasso_scheduler::change(const own_phase& own, const updated& u) {
+    const std::vector<std::int64_t>& chosen = own.chosen;
     std::vector<std::int32_t> columns;
     std::vector<double> deltas, before;
     changes c;
     if (course_.has_begun && options_.scheduler == 0 && !course_.has_shifted) {
         course_.has_shifted = true;
-        c.shift = course_.target_mean;
+        c.shift = course_.shift;
     }
     const bool is_all = is_working_set(chosen);
     const double enough = enough_gap(chosen.size());
@@ -215,7 +225,8 @@ result<payload> lasso_scheduler::change(std::uint64_t number,
         columns.push_back(static_cast<std::int32_t>(chosen[i]));
         deltas.push_back(delta / facts.scale);
         before.push_back(value);
-        c.shift -= facts.mean * deltas.back();
+        if (!own.is_return) // its shift says where the intercept goes
+            c.shift -= facts.mean * deltas.back();
         value = u.values[i];
         if (auto known = working_.include(columns.back()); !known)
             return known.failure();
@@ -231,7 +242,7 @@ result<payload> lasso_scheduler::change(std::uint64_t number,
     c.gap = is_all && options_.schedulers == 1 ? u.gap : std::numeric_limits<double>::infinity();
     if (is_all)
         course_.may_gain = !(u.gap <= enough);
-    fold(number, c);
+    rule_.fold(own.number, outcome_of(c));
     return to_payload(*options_.memory, c);
 }
 

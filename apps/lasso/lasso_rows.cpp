@@ -1,7 +1,6 @@
 #include "apps/lasso/lasso_rows.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "apps/lasso/lasso_limits.hpp"
@@ -11,20 +10,6 @@
 namespace troupe::lasso {
 
 namespace {
-
-// The sum of f over the numbers, by several sums that do not wait for each other.
-template <class Function>
-double sum_of(std::span<const double> numbers, Function f) {
-    std::array<double, 8> sums{};
-    std::size_t i = 0;
-    for (; i + sums.size() <= numbers.size(); i += sums.size())
-        for (std::size_t k = 0; k < sums.size(); ++k)
-            sums[k] += f(numbers[i + k]);
-    for (std::size_t k = 0; i < numbers.size(); ++i, ++k)
-        sums[k] += f(numbers[i]);
-    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
-           ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
 
 // Above this share of entries products of all columns are faster than those of entries that meet (sparse_products.hpp).
 constexpr double sparse_share = 0.15;
@@ -40,8 +25,8 @@ std::vector<std::uint32_t> numbers_of(std::span<const std::int32_t> columns) {
 } // namespace
 
 rows_options options_of(const scheduled::worker_site& site, const lasso_settings& settings) {
-    return {site.memory,       settings.label,  settings.intercept, site.data.is_sparse,
-            site.data.columns, site.rows.count, site.variables};
+    return {site.memory,         settings.loss,     settings.label,  settings.intercept,
+            site.data.is_sparse, site.data.columns, site.rows.count, site.variables};
 }
 
 // ---- data ----
@@ -53,13 +38,14 @@ result<void> lasso_rows::take_data(const payload& piece) {
     if (matrix->is_sparse() != options_.is_sparse)
         return error{errc::protocol, "a piece of a matrix is sparse, and the matrix is not, or the "
                                      "other way round"};
-    if (residual_.size() + matrix->rows() > options_.rows)
+    if (fit_->rows() + matrix->rows() > options_.rows)
         return error{errc::protocol, "a worker is dealt more rows than its share has"};
     for (const double target : matrix->targets) {
         if (!std::isfinite(target))
             return error{errc::data, "the targets have a value that is infinite or NaN; remove its "
                                      "row"};
-        residual_.push_back(!options_.label ? target : target == *options_.label ? 1.0 : 0.0);
+        if (auto taken = fit_->take(target); !taken)
+            return taken;
     }
     if (options_.is_sparse) {
         pieces_.push_back(piece);
@@ -80,9 +66,9 @@ result<void> lasso_rows::take_rows(const scheduled::matrix_piece& piece) {
 }
 
 result<void> lasso_rows::data_is_complete() {
-    if (residual_.size() != options_.rows)
+    if (fit_->rows() != options_.rows)
         return error{errc::protocol, "a worker is dealt fewer rows than its share has"};
-    residual_sum_ = sum_of(residual_, [](double r) { return r; });
+    fit_->begin();
     if (options_.is_sparse)
         return build_sparse();
     if (!dense_)
@@ -125,8 +111,20 @@ result<void> lasso_rows::build_sparse() {
     auto columns = builder->finish();
     if (!columns)
         return columns.failure();
-    sparse_ = columns->get();
     columns_.emplace(std::move(*columns));
+    return {};
+}
+
+// The columns with the weights that rows have now, if they have any.
+result<void> lasso_rows::weigh() {
+    const std::span<const double> weights = fit_->weights();
+    if (options_.loss == loss_kind::squared)
+        return {};
+    weighted_.reset(); // before memory is taken again
+    auto weighted = columns_->weighted(*options_.memory, weights);
+    if (!weighted)
+        return weighted.failure();
+    weighted_.emplace(std::move(*weighted));
     return {};
 }
 
@@ -138,18 +136,7 @@ result<void> lasso_rows::apply(const scheduled::phase_deltas& deltas) {
     const auto c = read_changes(deltas.changes, options_.columns);
     if (!c)
         return c.failure();
-    std::vector<double> coefficients(c->deltas.size());
-    std::ranges::transform(c->deltas, coefficients.begin(), std::negate{});
-    const std::vector<std::uint32_t> columns = numbers_of(c->columns);
-    columns_->add(columns, coefficients, residual_);
-    if (!options_.has_intercept)
-        return {};
-    if (c->shift != 0)
-        for (double& r : residual_)
-            r -= c->shift;
-    for (std::size_t i = 0; i < columns.size(); ++i)
-        residual_sum_ += coefficients[i] * columns_->sums()[columns[i]];
-    residual_sum_ -= c->shift * static_cast<double>(residual_.size());
+    fit_->move(*columns_, numbers_of(c->columns), c->deltas, c->shift);
     return {};
 }
 
@@ -160,9 +147,9 @@ result<payload> lasso_rows::push(const scheduled::phase& p, compute_context&) {
     const std::vector<std::uint32_t> chosen = numbers_of(request->chosen);
     std::vector<double> products(request->with_products ? chosen.size() : 0);
     if (request->with_products)
-        columns_->products(chosen, residual_, residual_sum_, products);
-    const double residual_sum = options_.has_intercept ? residual_sum_ : 0.0;
-    if (sparse_ != nullptr && is_sparse_enough(request->gram)) {
+        columns_->products(chosen, fit_->residual(), fit_->residual_sum(), products);
+    const double residual_sum = options_.has_intercept ? fit_->residual_sum() : 0.0;
+    if (options_.is_sparse && is_sparse_enough(request->gram)) {
         const sparse_answer answer = multiply_sparse(request->gram);
         return to_payload(
             *options_.memory,
@@ -184,14 +171,14 @@ std::span<double> lasso_rows::multiply(const gram_block& block, std::span<double
                                      columns = numbers_of(block.columns);
     if (block.pairs() > 0) {
         std::vector<double> among(rows.size() * rows.size());
-        columns_->gram(rows, among, workspace_);
+        fitted().gram(rows, among, workspace_);
         for (std::size_t i = 0; i < rows.size(); ++i) {
             std::ranges::copy(std::span{among}.subspan(i * rows.size(), i), to.begin());
             to = to.subspan(i);
         }
     }
     const std::span<double> rest = to.first(rows.size() * columns.size());
-    columns_->gram({rows, columns}, rest, workspace_);
+    fitted().gram({rows, columns}, rest, workspace_);
     return to.subspan(rest.size());
 }
 
@@ -200,7 +187,7 @@ bool lasso_rows::is_sparse_enough(const gram_request& request) const {
     double entries = 0, all = 0;
     for (const gram_block& block : request)
         for (const std::int32_t row : block.rows) {
-            entries += static_cast<double>(sparse_->entries(static_cast<std::size_t>(row)));
+            entries += static_cast<double>(fitted_sparse().entries(static_cast<std::size_t>(row)));
             all += static_cast<double>(options_.rows);
         }
     return entries < sparse_share * all;
@@ -221,14 +208,14 @@ lasso_rows::sparse_answer lasso_rows::multiply_sparse(const gram_request& reques
         const std::vector<std::uint32_t> rows = numbers_of(block.rows),
                                          columns = numbers_of(block.columns);
         if (block.pairs() > 0) {
-            sparse_products among{*sparse_, rows};
+            sparse_products among{fitted_sparse(), rows};
             for (std::size_t i = 0; i < rows.size(); ++i) {
                 among.with(rows[i], i, found);
                 add(first);
                 first += static_cast<std::int64_t>(i);
             }
         }
-        sparse_products others{*sparse_, columns};
+        sparse_products others{fitted_sparse(), columns};
         for (const std::uint32_t row : rows) {
             others.with(row, columns.size(), found);
             add(first);
@@ -246,20 +233,20 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
     if (scheduler >= options_.variables.size())
         return error{errc::protocol, "a probe for a scheduler that the run has not"};
     const scheduled::number_range own = options_.variables[scheduler];
-    // What changes have done to the sum is rounded; here it is made anew.
-    residual_sum_ = sum_of(residual_, [](double r) { return r; });
+    if (scheduler == 0) {
+        sums_ = fit_->renew();
+        if (auto weighed = weigh(); !weighed)
+            return weighed.failure();
+    }
     probe_partial partial;
-    partial.rows = static_cast<double>(residual_.size());
-    partial.residual_sum = residual_sum_;
-    const double mean = residual_.empty() ? 0.0 : residual_sum_ / partial.rows;
-    partial.residual_square =
-        sum_of(residual_, [mean](double r) { return (r - mean) * (r - mean); });
+    partial.rows = sums_;
     std::vector<double> products(own.count);
-    columns_->products(column_set::range(own.first, own.count), residual_, residual_sum_, products);
+    columns_->products(column_set::range(own.first, own.count), fit_->residual(),
+                       fit_->residual_sum(), products);
     partial.products = products;
     if (request->with_facts) {
-        partial.sums = std::span{columns_->sums()}.subspan(own.first, own.count);
-        partial.squares = std::span{columns_->squares()}.subspan(own.first, own.count);
+        partial.sums = std::span{fitted().sums()}.subspan(own.first, own.count);
+        partial.squares = std::span{fitted().squares()}.subspan(own.first, own.count);
     }
     return to_payload(*options_.memory, partial);
 }
@@ -268,22 +255,14 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
 
 result<scheduled::saved_part> lasso_rows::save() const {
     state_writer write{*options_.memory};
-    write("residual", residual_)("residual sum", std::array{residual_sum_});
+    fit_->save(write);
     return std::move(write).finish();
 }
 
 result<void> lasso_rows::load(const scheduled::saved_part& saved) {
-    const auto residual = read_state<double>(saved, "residual");
-    const auto sum = read_state<double>(saved, "residual sum");
-    if (!residual)
-        return residual.failure();
-    if (!sum)
-        return sum.failure();
-    if (residual->size() != residual_.size() || sum->size() != 1)
-        return error{errc::protocol, "the saved residual of lasso has other sizes"};
-    residual_.assign(residual->begin(), residual->end());
-    residual_sum_ = sum->front();
-    return {};
+    if (auto loaded = fit_->load(saved); !loaded)
+        return loaded;
+    return weigh();
 }
 
 } // namespace troupe::lasso

@@ -1,7 +1,9 @@
-// The worker part of the program "lasso": some rows of the matrix and the targets, and their residual in float64.
+// The worker part of the program "lasso": some rows of the matrix, and how well they are fitted (row_fit.hpp).
 //
-// The residual is y - X c - c0, where c0 is what phases have shifted the intercept by; it is the model's residual as soon as
-// the first phase after the first probe is applied. Columns are as they were read, neither centred nor scaled.
+// The residual includes c0, which is what phases have shifted the intercept by; of squares it is the model's residual as
+// soon as the first phase after the first probe is applied. Columns are as they were read, neither centred nor scaled. If
+// the loss weighs its rows, a probe makes the weights, and a weighted copy of the columns, whose products phases ask for
+// until the next one.
 //
 // Dense columns whose values are nearly the same number are kept without that number, since their products with one another
 // are summed in float32 for a stretch of rows (column_matrix.hpp): the schedulers subtract the squares of the means from
@@ -19,6 +21,7 @@
 #include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/program.hpp"
 #include "apps/lasso/messages.hpp"
+#include "apps/lasso/row_fit.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/shifted_columns.hpp"
 #include "kernels/columns/dense_columns.hpp"
@@ -28,6 +31,7 @@ namespace troupe::lasso {
 
 struct rows_options {
     memory_pool* memory = nullptr; // outlives the part
+    loss_kind loss = loss_kind::squared;
     std::optional<double> label;
     bool has_intercept = false;
     bool is_sparse = false;
@@ -39,7 +43,9 @@ rows_options options_of(const scheduled::worker_site& site, const lasso_settings
 
 class lasso_rows final : public scheduled::worker_part {
   public:
-    explicit lasso_rows(rows_options options) : options_{std::move(options)} {}
+    explicit lasso_rows(rows_options options)
+        : options_{std::move(options)}, fit_{make_row_fit(options_.loss, options_.has_intercept,
+                                                          options_.label)} {}
 
     result<void> take_data(const payload& piece) override;
     result<void> data_is_complete() override;
@@ -62,6 +68,12 @@ class lasso_rows final : public scheduled::worker_part {
 
     result<void> take_rows(const scheduled::matrix_piece& piece);
     result<void> build_sparse();
+    result<void> weigh();
+    // Whose products with one another phases ask for, and whose sums and squares probes.
+    const shifted_columns& fitted() const noexcept { return weighted_ ? *weighted_ : *columns_; }
+    const sparse_columns& fitted_sparse() const noexcept {
+        return static_cast<const sparse_columns&>(fitted().kept());
+    }
     std::span<double> multiply(const gram_block& block, std::span<double> to);
     bool is_sparse_enough(const gram_request& request) const;
     sparse_answer multiply_sparse(const gram_request& request) const;
@@ -70,9 +82,9 @@ class lasso_rows final : public scheduled::worker_part {
     std::optional<dense_columns_builder> dense_; // while data arrives
     std::vector<payload> pieces_;                // of sparse data, as they arrive
     std::optional<shifted_columns> columns_;
-    const sparse_columns* sparse_ = nullptr; // the same, if they are sparse
-    std::vector<double> residual_;
-    double residual_sum_ = 0;
+    std::unique_ptr<row_fit> fit_;
+    row_sums sums_;                           // as of the last probe
+    std::optional<shifted_columns> weighted_; // if the loss weighs its rows
     column_workspace workspace_;
 };
 

@@ -40,20 +40,28 @@ lasso_scheduler::lasso_scheduler(scheduler_options options)
       values_(options_.own.count), order_{order_of(options_)}, gram_{options_.gram_entries_max},
       working_{options_.own, options_.schedule.window}, path_{options_.settings,
                                                               options_.form.rows},
-      rule_{options_.schedulers + options_.schedule.window + std::size_t{1}} {}
+      rule_{options_.schedulers + options_.schedule.window + std::size_t{1}} {
+    course_.weight = options_.form.rows;
+}
 
 // ---- phases ----
 
-bool lasso_scheduler::is_probe_due() const {
+bool lasso_scheduler::is_probe_due(std::uint64_t number) const {
     if (options_.scheduler != 0 || course_.is_done ||
         std::ranges::any_of(under_way_, &own_phase::is_probe))
         return false;
-    return !course_.has_begun || rule_.is_due();
+    if (!course_.has_begun)
+        return true;
+    if (options_.settings.is_logistic() && !course_.has_shifted)
+        return false;
+    return course_.waits ? number >= course_.probe_from : rule_.is_due();
 }
 
 result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& random) {
-    if (is_probe_due())
+    if (is_probe_due(number))
         return schedule_probe(number);
+    if (steps_.is_going_back() && !course_.has_returned)
+        return schedule_return(number);
     const std::vector<std::int32_t> partners = partners_at(number);
     const gram_cache::use use{number, under_way_.empty() ? number : under_way_.front().number};
     std::vector<std::int64_t> chosen = choose(use, partners, random);
@@ -61,14 +69,15 @@ result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& ran
     update_request request;
     for (const std::int64_t j : chosen) {
         const column_facts& facts = facts_[index_of(j)];
-        const double mean = scaled_mean(facts, options_.form.rows);
+        const double mean = scaled_mean(facts, course_.weight);
         request.chosen.push_back(static_cast<std::int32_t>(j));
         gram_.put_square(j, facts.curvature() + mean * mean);
     }
     request.gram = gram_.ask(chosen, partners);
     std::vector<double> gradients = known_gradients(chosen);
     request.with_products = gradients.empty();
-    under_way_.push_back({number, false, std::move(chosen), std::move(gradients)});
+    under_way_.push_back(
+        {number, false, std::move(chosen), std::move(gradients), course_.round, false});
     auto content = to_payload(*options_.memory, request);
     if (!content)
         return content.failure();
@@ -76,17 +85,41 @@ result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& ran
 }
 
 result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
-    under_way_.push_back({number, true, {}, {}});
-    auto content = to_payload(*options_.memory, probe_request{facts_.empty()});
+    under_way_.push_back({number, true, {}, {}, course_.round, false});
+    const bool with_facts = facts_.empty() || options_.settings.is_logistic();
+    auto content = to_payload(*options_.memory, probe_request{with_facts});
     if (!content)
         return content.failure();
     return phase{number, true, std::move(*content)};
 }
 
+// Workers are asked for nothing.
+result<phase> lasso_scheduler::schedule_return(std::uint64_t number) {
+    own_phase own{number, false, {}, {}, course_.round, true};
+    update_request request;
+    request.with_products = false;
+    for (std::size_t i = 0; i < values_.size(); ++i)
+        if (values_[i] != steps_.targets()[i]) {
+            own.chosen.push_back(static_cast<std::int64_t>(options_.own.first + i));
+            request.chosen.push_back(static_cast<std::int32_t>(own.chosen.back()));
+        }
+    own.gradients.resize(own.chosen.size());
+    if (own.chosen.empty())
+        request.with_products = true; // as of any phase without variables
+    course_.has_returned = true;
+    under_way_.push_back(std::move(own));
+    auto content = to_payload(*options_.memory, request);
+    if (!content)
+        return content.failure();
+    return phase{number, false, std::move(*content)};
+}
+
 std::vector<std::int64_t> lasso_scheduler::choose(const gram_cache::use& use,
                                                   const std::vector<std::int32_t>& partners,
                                                   random_stream& random) {
-    if (!course_.has_begun || course_.is_done)
+    const bool is_being_probed =
+        options_.settings.is_logistic() && std::ranges::any_of(under_way_, &own_phase::is_probe);
+    if (!course_.has_begun || course_.is_done || course_.waits || is_being_probed)
         return {};
     std::vector<std::int64_t> taken;
     for (const own_phase& p : under_way_)
@@ -94,7 +127,7 @@ std::vector<std::int64_t> lasso_scheduler::choose(const gram_cache::use& use,
     // No more than there is room for: what is left out here has its turn later, as the order has it.
     const std::size_t count = std::min(phase_size(), gram_.room(partners.size(), use));
     const auto own = working_.own();
-    if (is_sized_by_work()) {
+    if (options_.is_sized_by_work()) {
         // One after the other, and none before something could be gained.
         if (!taken.empty() || !course_.may_gain)
             return {};
@@ -108,14 +141,10 @@ std::vector<std::int64_t> lasso_scheduler::choose(const gram_cache::use& use,
     return order_->choose(is_free ? std::span<const std::int64_t>{eligible} : own, count, random);
 }
 
-bool lasso_scheduler::is_sized_by_work() const {
-    return options_.schedule.set == 0 && options_.schedule.couple == scheduled::coupling::exact;
-}
-
 std::size_t lasso_scheduler::phase_size() const {
     if (options_.schedule.set > 0)
         return options_.schedule.set;
-    if (!is_sized_by_work())
+    if (!options_.is_sized_by_work())
         return checked_size;
     return options_.whole_set_max();
 }
@@ -161,12 +190,8 @@ result<void> lasso_scheduler::absorb(const phase_deltas& deltas) {
         if (auto known = working_.include(column); !known)
             return known;
     course_.may_gain = course_.may_gain || !c->columns.empty();
-    fold(deltas.number, *c);
+    rule_.fold(deltas.number, outcome_of(*c));
     return {};
-}
-
-void lasso_scheduler::fold(std::uint64_t number, const changes& c) {
-    rule_.fold(number, {static_cast<std::size_t>(c.updated), c.decrease, c.gap});
 }
 
 } // namespace troupe::lasso

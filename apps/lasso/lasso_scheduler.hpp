@@ -10,6 +10,11 @@
 // out. A working set of at most limits::whole_set_max variables is one phase if the set is sized by work and the products
 // fit into what is kept. Scheduler 0 alone chooses when there is a probe.
 //
+// Of a loss that is not the squares (logistic.hpp) each probe begins a round: phases until the next one solve a weighted
+// least squares problem about the coefficients that the probe saw, so products of columns are asked for anew, and what was
+// chosen before the probe is concluded changes nothing. If a round made the objective larger, the next one does nothing but
+// go half the way back (newton_steps.hpp).
+//
 // Threads, ownership, errors: as scheduled::scheduler_part says. errc::numeric if the coefficients diverge.
 #pragma once
 
@@ -27,6 +32,7 @@
 #include "apps/lasso/gram_cache.hpp"
 #include "apps/lasso/lasso_limits.hpp"
 #include "apps/lasso/messages.hpp"
+#include "apps/lasso/newton_steps.hpp"
 #include "apps/lasso/penalty_path.hpp"
 #include "apps/lasso/probe_rule.hpp"
 #include "apps/lasso/settings.hpp"
@@ -53,6 +59,9 @@ struct scheduler_options {
     bool is_sparse = false;
     std::size_t gram_entries_max = limits::gram_entries_max;
 
+    bool is_sized_by_work() const noexcept {
+        return schedule.set == 0 && schedule.couple == scheduled::coupling::exact;
+    }
     // Variables of a phase that is sized by work, at most.
     std::size_t whole_set_max() const noexcept {
         return is_sparse ? limits::whole_sparse_set_max : limits::whole_set_max;
@@ -73,7 +82,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     result<scheduled::standing> conclude(std::uint64_t number,
                                          std::span<const payload> judgements) override;
     std::string describe(const phase& p) const override {
-        return p.is_probe ? "probe" : describe_update(p.content);
+        return p.is_probe ? "probe" : describe_update(p.content) + refused_text(refused_);
     }
     result<scheduled::saved_part> save() const override;
     result<void> load(const scheduled::saved_part& saved) override;
@@ -88,12 +97,15 @@ class lasso_scheduler final : public scheduled::scheduler_part {
         bool is_probe = false;
         std::vector<std::int64_t> chosen;
         std::vector<double> gradients; // of these, if they are known; then workers are not asked
+        std::uint64_t round = 0;       // in which it was chosen
+        bool is_return = false;        // the variables go where newton_steps says
     };
     // What a probe has brought for its own variables, until it is concluded.
     struct judged_values {
         std::vector<double> gradients; // of all
         std::vector<double> values;    // as the workers had them
         bool is_now = false; // nothing has changed since, and nothing will before the next phase
+        double shift = 0;    // of the intercept, by what is in flight
     };
     // Changes in flight, of the model's coefficients.
     struct flight {
@@ -109,7 +121,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     };
     // Sums over all variables, of all schedulers.
     struct whole_sums {
-        double residual_square = 0;
+        fit_sums fit;
         coefficient_sums coefficients;
         double used = 0;
         double mean_value = 0;
@@ -120,31 +132,37 @@ class lasso_scheduler final : public scheduled::scheduler_part {
         std::vector<bool> is_updated;
         double decrease = 0; // of the objective
         double gap = 0;      // of these variables, with the others as they are
+        double refused = 0;  // with coupling::check: as in checked_outcome
     };
     struct course {
         bool has_begun = false; // a probe has been concluded
         bool is_done = false;
         bool may_gain = false;      // something changed since its variables were solved together
-        bool has_shifted = false;   // the workers have subtracted the targets' mean
+        bool has_shifted = false;   // the intercept, by `shift`: once in a run, or in a round
         double target_mean = 0;     // 0 without an intercept
         double null_objective = 0;  // where all coefficients are 0; not divided by the rows
         double objective_bound = 0; // no smaller than it is now
         double used = 0;            // variables that were not 0 at the last probe
+        double shift = 0;
+        double weight = 0;            // of all rows
+        std::uint64_t round = 0;      // 0 unless there are rounds
+        bool waits = false;           // in this round variables do not change, unless they go back
+        bool has_returned = false;    // they do, in a phase that has been chosen
+        std::uint64_t probe_from = 0; // the first phase that may be a probe, in a round that waits
     };
 
     // lasso_scheduler.cpp
-    bool is_probe_due() const;
+    bool is_probe_due(std::uint64_t number) const;
     result<phase> schedule_probe(std::uint64_t number);
+    result<phase> schedule_return(std::uint64_t number);
     std::vector<std::int64_t> choose(const gram_cache::use& use,
                                      const std::vector<std::int32_t>& partners,
                                      random_stream& random);
-    bool is_sized_by_work() const;
     std::size_t phase_size() const;
     std::vector<double> known_gradients(const std::vector<std::int64_t>& chosen);
     std::vector<std::int32_t> partners_at(std::uint64_t number) const;
     std::size_t index_of(std::int64_t column) const;
     const column_facts* facts_of(std::int32_t column) const;
-    void fold(std::uint64_t number, const changes& c);
 
     // lasso_pull.cpp
     // Keeps the products of columns that have come.
@@ -157,20 +175,21 @@ class lasso_scheduler final : public scheduled::scheduler_part {
                                  const flight& f) const;
     double enough_gap(std::size_t variables) const;
     bool is_working_set(const std::vector<std::int64_t>& chosen) const;
-    result<payload> change(std::uint64_t number, const std::vector<std::int64_t>& chosen,
-                           const updated& u);
+    result<payload> change(const own_phase& own, const updated& u);
 
     // lasso_probe.cpp
     result<std::vector<probe_partial>> read_partials(std::span<const payload> partials) const;
-    void learn(std::span<const probe_partial> partials);
+    result<void> learn(std::span<const probe_partial> partials, const fit_sums& fit);
     result<void> look_back(in_flight deltas, std::span<const probe_partial> partials);
-    double residual_square(std::span<const probe_partial> partials) const;
     std::vector<std::int32_t> worth_listing(std::size_t& in_use) const;
 
     // lasso_conclude.cpp
+    void begin_first(const whole_sums& all);
     solution_numbers record(const whole_sums& all);
     void begin_round(std::uint64_t number, std::span<const judgement> judgements,
                      const whole_sums& all);
+    void begin_problem(const whole_sums& all);
+    void begin_return(std::uint64_t number, const fit_sums& fit);
 
     // lasso_load.cpp
     result<void> load_course(const scheduled::saved_part& saved);
@@ -184,12 +203,14 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     working_set working_;
     penalty_path path_;
     probe_rule rule_;
+    newton_steps steps_;
     course course_;
     std::deque<own_phase> under_way_;
     std::optional<judged_values> judged_;
     std::vector<double>
         fresh_gradients_; // of its members of the working set, as long as nothing has changed since a probe
     std::vector<solution> solutions_;
+    double refused_ = 0; // of its last phase, for inspectors; it is not saved
 };
 
 } // namespace troupe::lasso

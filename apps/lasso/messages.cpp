@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -16,7 +17,7 @@ using scheduled::read;
 
 namespace {
 
-constexpr std::size_t judgement_numbers = 8;
+constexpr std::size_t judgement_numbers = 12, row_numbers = 8;
 
 result<void> check_columns(std::span<const std::int32_t> columns, std::uint64_t count,
                            const char* what) {
@@ -82,6 +83,12 @@ std::string describe_update(const payload& request) {
     for (std::size_t i = 0; i < first.size(); ++i)
         text += (i == 0 ? ": " : " ") + std::to_string(first[i]);
     return chosen->size() > shown ? text + " ..." : text;
+}
+
+std::string refused_text(double correlation) {
+    char text[64];
+    std::snprintf(text, sizeof text, "; refused before: correlation %.2f", correlation);
+    return correlation > 0 ? text : "";
 }
 
 result<update_request> read_update_request(const payload& p, std::uint64_t columns) {
@@ -184,27 +191,39 @@ result<probe_request> read_probe_request(const payload& p) {
 }
 
 result<payload> to_payload(memory_pool& memory, const probe_partial& partial) {
-    return payload_of(memory, partial.products,
-                      std::array{partial.rows, partial.residual_sum, partial.residual_square},
-                      partial.sums, partial.squares);
+    const row_sums& r = partial.rows;
+    const std::array<double, row_numbers> numbers{
+        r.weight, r.residual_sum, r.residual_square, r.loss, r.intercept, r.zeros, r.minus, r.ones};
+    return payload_of(memory, partial.products, numbers, partial.sums, partial.squares);
 }
 
 result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, bool with_facts) {
     const std::size_t facts = with_facts ? columns : 0;
     const auto products = read<double>(p, 0, columns, "a worker's products with the residual");
-    const auto numbers = read<double>(p, 1, 3, "a worker's numbers of a probe");
+    const auto numbers = read<double>(p, 1, row_numbers, "a worker's numbers of a probe");
     const auto sums = read<double>(p, 2, facts, "a worker's sums of columns");
     const auto squares = read<double>(p, 3, facts, "a worker's squares of columns");
     if (const error* failure = first_failure(products, numbers, sums, squares))
         return *failure;
-    return probe_partial{(*numbers)[0], (*numbers)[1], (*numbers)[2], *products, *sums, *squares};
+    const auto& n = *numbers;
+    return probe_partial{
+        {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]}, *products, *sums, *squares};
 }
 
 result<payload> to_payload(memory_pool& memory, const judgement& j) {
-    const std::array<double, judgement_numbers> numbers{
-        j.residual_square, j.dual_norm, j.absolute,   j.square,
-        j.product,         j.used,      j.mean_value, static_cast<double>(j.in_use)};
-    return payload_of(memory, numbers, j.columns, j.gradients, j.means, j.squares);
+    const std::array<double, judgement_numbers> numbers{j.fit.residual_square,
+                                                        j.dual_norm,
+                                                        j.absolute,
+                                                        j.square,
+                                                        j.product,
+                                                        j.used,
+                                                        j.mean_value,
+                                                        static_cast<double>(j.in_use),
+                                                        j.fit.loss,
+                                                        j.fit.weight,
+                                                        j.fit.shift,
+                                                        j.fit.intercept};
+    return payload_of(memory, numbers, j.columns, j.gradients, j.means, j.squares, j.scales);
 }
 
 result<judgement> read_judgement(const payload& p, const scheduled::number_range& own) {
@@ -214,9 +233,13 @@ result<judgement> read_judgement(const payload& p, const scheduled::number_range
     const auto gradients = read<double>(p, 2, count, "the gradients of a judgement");
     const auto means = read<double>(p, 3, count, "the means of a judgement");
     const auto squares = read<double>(p, 4, count, "the squares of a judgement");
-    if (const error* failure = first_failure(numbers, listed, gradients, means, squares))
+    const auto scales = read<double>(p, 5, "the scales of a judgement");
+    if (const error* failure = first_failure(numbers, listed, gradients, means, squares, scales))
         return *failure;
     const auto& n = *numbers;
+    const auto is_scale = [](double x) { return std::isfinite(x) && x > 0; };
+    if ((!scales->empty() && scales->size() != count) || !std::ranges::all_of(*scales, is_scale))
+        return error{errc::protocol, "the scales of a judgement are not of its columns"};
     if (!are_finite(n) || !are_finite(*means) || !are_sizes(*gradients) || !are_sizes(*squares))
         return error{errc::protocol, "the numbers of a judgement are none, or negative"};
     if (!(n[5] >= 0 && n[5] <= static_cast<double>(own.count)))
@@ -226,9 +249,9 @@ result<judgement> read_judgement(const payload& p, const scheduled::number_range
     if (!are_listed_once(*listed, static_cast<std::size_t>(n[7]), own))
         return error{errc::protocol,
                      "a judgement lists a column twice, out of order, or of another scheduler"};
-    return judgement{n[0],    n[1],       n[2],   n[3],
-                     n[4],    n[5],       n[6],   static_cast<std::size_t>(n[7]),
-                     *listed, *gradients, *means, *squares};
+    return judgement{
+        {n[0], n[8], n[9], n[10], n[11]}, n[1],    n[2],       n[3],   n[4],     n[5],   n[6],
+        static_cast<std::size_t>(n[7]),   *listed, *gradients, *means, *squares, *scales};
 }
 
 } // namespace troupe::lasso

@@ -14,7 +14,9 @@
 
 #include "actors/scheduled/payload.hpp"
 #include "actors/scheduled/run_settings.hpp"
+#include "apps/lasso/fit_sums.hpp"
 #include "apps/lasso/gram_request.hpp"
+#include "apps/lasso/probe_rule.hpp"
 
 namespace troupe::lasso {
 
@@ -30,6 +32,8 @@ result<payload> to_payload(memory_pool& memory, const update_request& request);
 result<update_request> read_update_request(const payload& p, std::uint64_t columns);
 // For inspectors: "3 variables: 17 4 90", with the first few of them.
 std::string describe_update(const payload& request);
+// Of the phase before it: "; refused before: correlation 0.53"; nothing for a correlation of 0.
+std::string refused_text(double correlation);
 
 // A worker's part of it, over its rows.
 struct update_partial {
@@ -47,11 +51,20 @@ struct probe_request {
 result<payload> to_payload(memory_pool& memory, const probe_request& request);
 result<probe_request> read_probe_request(const payload& p);
 
+// A worker's rows as a probe finds them. Squares are about the worker's own mean: the sum of w (r / w - mean)^2 for rows
+// of weight w.
+struct row_sums {
+    double weight = 0; // of the rows: their number, unless the loss weighs them
+    double residual_sum = 0;
+    double residual_square = 0;
+    double loss = 0; // of a loss that is not the squares
+    double intercept = 0;
+    double zeros = 0, minus = 0, ones = 0; // targets of each class, of a loss that has classes
+};
+
 // A worker's part of a probe, for the variables of one scheduler.
 struct probe_partial {
-    double rows = 0;
-    double residual_sum = 0;
-    double residual_square = 0;       // about its own mean
+    row_sums rows;
     std::span<const double> products; // x_j'r
     std::span<const double> sums;     // of the columns, and of their squares, if asked for
     std::span<const double> squares;
@@ -71,12 +84,15 @@ struct changes {
     double gap =
         0; // of all variables of the scheduler that may change; infinite where only some of them were chosen
 };
+inline phase_outcome outcome_of(const changes& c) noexcept {
+    return {static_cast<std::size_t>(c.updated), c.decrease, c.gap};
+}
 result<payload> to_payload(memory_pool& memory, const changes& c);
 result<changes> read_changes(const payload& p, std::uint64_t columns);
 
 // A scheduler's judgement of a probe: sums over its variables, and those that may be worth an update.
 struct judgement {
-    double residual_square = 0;
+    fit_sums fit;         // of all rows: every scheduler says the same
     double dual_norm = 0; // coefficient_sums
     double absolute = 0;
     double square = 0;
@@ -88,6 +104,7 @@ struct judgement {
     std::span<const double> gradients;     // of the columns, their sizes
     std::span<const double> means;
     std::span<const double> squares;
+    std::span<const double> scales; // none where they follow from the squares
 };
 result<payload> to_payload(memory_pool& memory, const judgement& j);
 // `own`: the variables of the scheduler whose judgement it is.

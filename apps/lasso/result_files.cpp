@@ -11,6 +11,7 @@
 
 #include "apps/lasso/column_facts.hpp"
 #include "apps/lasso/saved_state.hpp"
+#include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
 
 namespace troupe::lasso {
@@ -145,9 +146,10 @@ void write_path(std::ofstream& file, const std::vector<solution>& all) {
 }
 
 void write_summary(std::ofstream& file, const std::vector<solution>& all,
-                   const scheduled::result_site& site) {
+                   const scheduled::result_site& site, loss_kind loss) {
     nlohmann::ordered_json summary;
     summary["program"] = "lasso";
+    summary["loss"] = name_of(loss);
     summary["rows"] = site.data.rows;
     summary["columns"] = site.data.columns;
     summary["lambdas"] = all.size();
@@ -169,6 +171,9 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
     const auto all = merged(saved);
     if (!all)
         return all.failure();
+    const auto settings = read_settings(site.settings);
+    if (!settings)
+        return settings.failure();
     for (const solution& s : *all)
         for (const std::int32_t column : s.columns)
             if (column < 0 || static_cast<std::uint64_t>(column) >= site.data.columns)
@@ -192,7 +197,8 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
          !site.column_names.empty()},
         {result_names::scales, [&](std::ofstream& f) { write_scales(f, *scales); },
          !scales->empty()},
-        {result_names::summary, [&](std::ofstream& f) { write_summary(f, *all, site); }}};
+        {result_names::summary,
+         [&](std::ofstream& f) { write_summary(f, *all, site, settings->loss); }}};
     std::vector<std::string> names;
     for (const auto& [name, write, is_there] : files) {
         std::error_code failed;

@@ -3,7 +3,7 @@
 //     coefficients.npy   float64: a row for each lambda of a path, one row otherwise; a column for each column of the data
 //     coefficients.csv   lambda,column,coefficient: those that are not 0, by the columns' names or numbers
 //     path.csv           lambda,objective,gap,nonzeros,intercept
-//     summary.json       the last of these rows, and how many there are
+//     summary.json       the loss, the last of these rows, and how many there are
 //     columns.txt        the names of the columns, one a line: if they have any
 //     scales.npy         float64: what each column was divided by, with data.scale: unit_norm
 //

@@ -31,6 +31,8 @@ lasso_settings settings_of(proto::LassoSettings::Reader reader) {
     }
     s.ratio = reader.getRatio();
     s.intercept = reader.getIntercept();
+    if (reader.getLoss() == proto::LassoLoss::LOGISTIC)
+        s.loss = loss_kind::logistic;
     if (const auto target = reader.getTarget(); target.isLabel())
         s.label = target.getLabel();
     return s;

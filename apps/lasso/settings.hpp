@@ -9,6 +9,7 @@
 
 namespace troupe::lasso {
 
+enum class loss_kind : std::uint8_t { squared, logistic };
 enum class penalty_kind : std::uint8_t { lambda, share, path };
 
 struct lasso_settings {
@@ -18,7 +19,15 @@ struct lasso_settings {
     double ratio = 1;        // share of the L1 penalty
     bool intercept = true;
     std::optional<double> label; // one class against the rest
+    loss_kind loss = loss_kind::squared;
+
+    bool is_logistic() const noexcept { return loss == loss_kind::logistic; }
 };
+
+// As app files and summaries have it.
+inline const char* name_of(loss_kind loss) noexcept {
+    return loss == loss_kind::logistic ? "logistic" : "squared";
+}
 
 // errc::protocol if it is not a LassoSettings.
 result<lasso_settings> read_settings(capnp::AnyPointer::Reader settings);

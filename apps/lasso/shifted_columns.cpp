@@ -54,7 +54,8 @@ without(memory_pool& memory, const dense_columns& columns, const std::vector<dou
 } // namespace
 
 shifted_columns::shifted_columns(std::unique_ptr<const column_matrix> columns)
-    : columns_{std::move(columns)}, sums_(columns_->columns()), squares_(columns_->columns()) {
+    : columns_{std::move(columns)}, weight_{static_cast<double>(columns_->rows())},
+      sums_(columns_->columns()), squares_(columns_->columns()) {
     columns_->sums(columns_->all(), sums_);
     columns_->squares(columns_->all(), squares_);
 }
@@ -70,17 +71,33 @@ result<shifted_columns> shifted_columns::of_dense(memory_pool& memory,
     if (!kept)
         return kept.failure();
     shifted_columns made{std::move(*kept)};
-    made.shift_facts(std::move(shifts));
+    made.shift_facts(std::move(shifts), made.weight_);
     return made;
 }
 
-void shifted_columns::shift_facts(std::vector<double> shifts) {
+result<shifted_columns> shifted_columns::weighted(memory_pool& memory,
+                                                  std::span<const double> weights) const {
+    std::vector<float> roots(weights.size());
+    std::ranges::transform(weights, roots.begin(),
+                           [](double w) { return static_cast<float>(std::sqrt(w)); });
+    auto scaled = columns_->scaled(memory, roots);
+    if (!scaled)
+        return scaled.failure();
+    shifted_columns made{std::move(*scaled)};
+    columns_->products(columns_->all(), weights, made.sums_); // not of rounded roots
+    made.weight_ = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (is_shifted())
+        made.shift_facts(shifts_, made.weight_);
+    return made;
+}
+
+// From the sums and squares of the columns as they are kept.
+void shifted_columns::shift_facts(std::vector<double> shifts, double weight) {
     shifts_ = std::move(shifts);
     kept_sums_ = sums_;
-    const auto rows = static_cast<double>(columns_->rows());
     for (std::size_t j = 0; j < shifts_.size(); ++j) {
-        squares_[j] += shifts_[j] * (2 * sums_[j] + shifts_[j] * rows);
-        sums_[j] += shifts_[j] * rows;
+        squares_[j] += shifts_[j] * (2 * sums_[j] + shifts_[j] * weight);
+        sums_[j] += shifts_[j] * weight;
     }
 }
 
@@ -120,13 +137,12 @@ void shifted_columns::gram(const column_pairs& pairs, std::span<double> block,
 void shifted_columns::add_shifts(const column_pairs& pairs, std::span<double> block) const {
     if (!is_shifted())
         return;
-    const auto rows = static_cast<double>(columns_->rows());
     for (std::size_t i = 0; i < pairs.left.size(); ++i)
         for (std::size_t k = 0; k < pairs.right.size(); ++k) {
             const std::size_t a = pairs.left[i], b = pairs.right[k];
             block[i * pairs.right.size() + k] += shifts_[a] * kept_sums_[b] +
                                                  shifts_[b] * kept_sums_[a] +
-                                                 rows * shifts_[a] * shifts_[b];
+                                                 weight_ * shifts_[a] * shifts_[b];
         }
 }
 

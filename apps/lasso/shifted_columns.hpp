@@ -25,9 +25,15 @@ class shifted_columns {
     static result<shifted_columns> of_dense(memory_pool& memory,
                                             std::unique_ptr<const dense_columns> columns);
 
+    // These columns with the values of each row times the root of its weight, which is between 0 and 1: for weighted least
+    // squares. Sums and squares are weighted, x'w and x'Wx, and gram is X'WX. Takes as much memory again.
+    result<shifted_columns> weighted(memory_pool& memory, std::span<const double> weights) const;
+
     std::size_t rows() const noexcept { return columns_->rows(); }
     bool has(const column_set& set) const noexcept { return columns_->has(set); }
     bool is_shifted() const noexcept { return !shifts_.empty(); }
+    // As they are kept.
+    const column_matrix& kept() const noexcept { return *columns_; }
 
     // Of every column, of its values and of their squares.
     const std::vector<double>& sums() const noexcept { return sums_; }
@@ -42,10 +48,11 @@ class shifted_columns {
     void gram(const column_pairs& pairs, std::span<double> block, column_workspace& memory) const;
 
   private:
-    void shift_facts(std::vector<double> shifts);
+    void shift_facts(std::vector<double> shifts, double weight);
     void add_shifts(const column_pairs& pairs, std::span<double> block) const;
 
     std::unique_ptr<const column_matrix> columns_;
+    double weight_ = 0; // of all rows: their number, unless they are weighted
     std::vector<double> sums_;
     std::vector<double> squares_;
     std::vector<double> shifts_;    // of each column, 0 of most; empty: of none

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 
+#include "apps/lasso/logistic.hpp"
 #include "apps/lasso/result_files.hpp"
-#include "apps/lasso/settings.hpp"
+#include "apps/lasso/row_fit.hpp"
 
 namespace troupe::lasso {
 
@@ -40,32 +43,97 @@ result<void> each_piece(const result_use& use,
     }
 }
 
-// Of the differences of a solution from the targets.
-struct fit_sums {
-    std::uint64_t rows = 0;
-    double mean = 0, spread = 0; // of the targets: their mean, and the sum of squares about it
-    std::vector<double> errors;  // of each solution: sum of squares
+using proto::NumberStyle::PRECISE;
 
-    void add(double target, std::span<const double> predicted) {
-        ++rows;
-        const double from_mean = target - mean;
-        mean += from_mean / static_cast<double>(rows);
-        spread += from_mean * (target - mean);
-        for (std::size_t s = 0; s < predicted.size(); ++s)
-            errors[s] += (target - predicted[s]) * (target - predicted[s]);
-    }
-    double mse(std::size_t s) const { return errors[s] / static_cast<double>(rows); }
-    double r2(std::size_t s) const {
-        if (spread > 0)
-            return 1 - errors[s] / spread;
-        return errors[s] == 0 ? 1.0 : 0.0;
-    }
+// What a score is made of: sums over rows, of each solution.
+class fit {
+  public:
+    virtual ~fit() = default;
+    virtual result<void> add(double target, std::span<const double> sums) = 0;
+    // Of this solution; false if they are no numbers.
+    virtual bool append(std::size_t s, std::vector<named_number>& to) const = 0;
 };
 
-result<trained_lasso> open(const result_use& use) {
+// Of the differences from the targets.
+class squared_fit final : public fit {
+  public:
+    squared_fit(std::size_t solutions, std::optional<double> label)
+        : label_{label}, errors_(solutions) {}
+
+    result<void> add(double given, std::span<const double> predicted) override {
+        const double target = label_ ? given == *label_ : given;
+        ++rows_;
+        const double from_mean = target - mean_;
+        mean_ += from_mean / static_cast<double>(rows_);
+        spread_ += from_mean * (target - mean_);
+        for (std::size_t s = 0; s < predicted.size(); ++s)
+            errors_[s] += (target - predicted[s]) * (target - predicted[s]);
+        return {};
+    }
+    bool append(std::size_t s, std::vector<named_number>& to) const override {
+        const double mse = errors_[s] / static_cast<double>(rows_);
+        to.push_back({"mse", mse, PRECISE});
+        to.push_back({"r2", r2(s), PRECISE});
+        return std::isfinite(mse) && std::isfinite(spread_);
+    }
+
+  private:
+    double r2(std::size_t s) const {
+        if (spread_ > 0)
+            return 1 - errors_[s] / spread_;
+        return errors_[s] == 0 ? 1.0 : 0.0;
+    }
+
+    std::optional<double> label_;
+    std::uint64_t rows_ = 0;
+    double mean_ = 0, spread_ = 0; // of the targets: their mean, and the sum of squares about it
+    std::vector<double> errors_;   // sums of squares
+};
+
+class logistic_fit final : public fit {
+  public:
+    logistic_fit(std::size_t solutions, std::optional<double> label)
+        : label_{label}, losses_(solutions), right_(solutions) {}
+
+    result<void> add(double given, std::span<const double> margins) override {
+        const auto is_one = class_of(given, label_);
+        if (!is_one)
+            return is_one.failure();
+        ++rows_;
+        for (std::size_t s = 0; s < margins.size(); ++s) {
+            losses_[s] += logistic_row_of(margins[s], *is_one).loss;
+            right_[s] += (margins[s] > 0) == *is_one;
+        }
+        return {};
+    }
+    bool append(std::size_t s, std::vector<named_number>& to) const override {
+        const auto rows = static_cast<double>(rows_);
+        to.push_back({"log_loss", losses_[s] / rows, PRECISE});
+        to.push_back({"accuracy", right_[s] / rows, PRECISE});
+        return std::isfinite(losses_[s] / rows);
+    }
+
+  private:
+    std::optional<double> label_;
+    std::uint64_t rows_ = 0;
+    std::vector<double> losses_;
+    std::vector<double> right_; // rows whose class is the likelier one
+};
+
+std::unique_ptr<fit> make_fit(const lasso_settings& settings, std::size_t solutions) {
+    if (settings.is_logistic())
+        return std::make_unique<logistic_fit>(solutions, settings.label);
+    return std::make_unique<squared_fit>(solutions, settings.label);
+}
+
+result<trained_lasso> open(const result_use& use, const lasso_settings& settings) {
     auto model = read_result(use.directory, use.unit_norm);
     if (!model)
         return model.failure();
+    if (model->loss != settings.loss)
+        return error{errc::usage, use.directory.string() +
+                                      ": is of a run with loss: " + name_of(model->loss) +
+                                      "; give the app file that it was made with"};
     if (auto fits = check_columns(*model, use); !fits)
         return fits.failure();
     return model;
@@ -162,37 +230,34 @@ result<std::vector<std::vector<named_number>>> score(const result_use& use) {
     const auto settings = read_settings(use.settings);
     if (!settings)
         return settings.failure();
-    const auto model = open(use);
+    const auto model = open(use, *settings);
     if (!model)
         return model.failure();
     const linear_sums sums{*model};
-    fit_sums fit;
-    fit.errors.resize(sums.solutions());
+    const auto fit = make_fit(*settings, sums.solutions());
     const auto add = [&](const matrix_piece& piece) {
         return sums.each_row(piece, [&](std::size_t row, std::span<const double> predicted) {
-            const double given = piece.targets[row];
-            fit.add(settings->label ? given == *settings->label : given, predicted);
-            return result<void>{};
+            return fit->add(piece.targets[row], predicted);
         });
     };
     if (auto done = each_piece(use, add); !done)
         return done.failure();
     std::vector<std::vector<named_number>> all;
     for (std::size_t s = 0; s < sums.solutions(); ++s) {
-        if (!std::isfinite(fit.mse(s)) || !std::isfinite(fit.spread))
-            return not_finite(use);
         auto& numbers = all.emplace_back();
-        using enum proto::NumberStyle;
         if (sums.solutions() > 1)
             numbers.push_back({"lambda", model->solutions[s].numbers.lambda, PRECISE});
-        numbers.push_back({"mse", fit.mse(s), PRECISE});
-        numbers.push_back({"r2", fit.r2(s), PRECISE});
+        if (!fit->append(s, numbers))
+            return not_finite(use);
     }
     return all;
 }
 
 result<void> predict(const result_use& use, scheduled::prediction_table& to) {
-    const auto model = open(use);
+    const auto settings = read_settings(use.settings);
+    if (!settings)
+        return settings.failure();
+    const auto model = open(use, *settings);
     if (!model)
         return model.failure();
     std::vector<std::string> names{"prediction"};
@@ -207,7 +272,13 @@ result<void> predict(const result_use& use, scheduled::prediction_table& to) {
         return sums.each_row(piece, [&](std::size_t, std::span<const double> predicted) {
             const bool is_finite =
                 std::ranges::all_of(predicted, [](double x) { return std::isfinite(x); });
-            return is_finite ? to.add(predicted) : not_finite(use);
+            if (!is_finite)
+                return result<void>{not_finite(use)};
+            if (!settings->is_logistic())
+                return to.add(predicted);
+            std::vector<double> probabilities(predicted.size());
+            std::ranges::transform(predicted, probabilities.begin(), probability_of);
+            return to.add(probabilities);
         });
     });
 }

@@ -19,6 +19,7 @@
 
 #include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/program.hpp"
+#include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
 #include "schemas/base/error.hpp"
 
@@ -29,6 +30,7 @@ struct trained_lasso {
     // At least one. Of their numbers lambda and intercept are set; values are those of the columns as they are in files.
     std::vector<solution> solutions;
     std::vector<std::string> column_names; // empty: they had none
+    loss_kind loss = loss_kind::squared;
 };
 // `is_scaled`: the app file says data.scale: unit_norm.
 result<trained_lasso> read_result(const std::filesystem::path& folder, bool is_scaled);
@@ -62,11 +64,11 @@ class linear_sums {
     std::vector<coefficient> coefficients_; // column by column
 };
 
-// Mean squared error and R2 of each solution on the data: "mse", "r2" and, if there are several, "lambda". As scikit-learn
-// has it, R2 of targets that are all the same is 1 if they are met exactly, else 0.
+// How well each solution fits the data: "mse" and "r2", or "log_loss" and "accuracy" of the logistic loss; and, if there are
+// several, "lambda". As scikit-learn has it, R2 of targets that are all the same is 1 if they are met exactly, else 0.
 result<std::vector<std::vector<named_number>>> score(const scheduled::result_use& use);
 
-// A column for each solution.
+// A column for each solution: X b + b0, or of the logistic loss the probability of class 1.
 result<void> predict(const scheduled::result_use& use, scheduled::prediction_table& to);
 
 } // namespace troupe::lasso

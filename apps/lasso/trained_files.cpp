@@ -26,6 +26,7 @@ constexpr std::size_t numbers_at_once = 1u << 16;
 struct summary {
     std::uint64_t columns = 0;
     std::uint64_t lambdas = 0;
+    loss_kind loss = loss_kind::squared;
 };
 
 error damaged(const std::filesystem::path& file, const std::string& sentence) {
@@ -52,6 +53,17 @@ result<nlohmann::json> read_summary_object(const std::filesystem::path& file) {
                                      ": is no summary of a program; give the folder that lasso "
                                      "wrote (result.directory)"};
     return parsed;
+}
+
+// Squares, of results from before there were others.
+std::optional<loss_kind> read_loss(const nlohmann::json& summary) {
+    const auto found = summary.find("loss");
+    if (found == summary.end())
+        return loss_kind::squared;
+    for (const loss_kind loss : {loss_kind::squared, loss_kind::logistic})
+        if (*found == name_of(loss))
+            return loss;
+    return std::nullopt;
 }
 
 result<summary> read_summary(const std::filesystem::path& folder) {
@@ -82,7 +94,10 @@ result<summary> read_summary(const std::filesystem::path& folder) {
     if (*lambdas == 0)
         return error{errc::usage, folder.string() + ": has no coefficients, as its run was stopped "
                                                     "before the first were known"};
-    return summary{*columns, *lambdas};
+    const auto loss = read_loss(*parsed);
+    if (!loss)
+        return damaged(file, "the loss is none that this build knows");
+    return summary{*columns, *lambdas, *loss};
 }
 
 // lambda,objective,gap,nonzeros,intercept
@@ -237,7 +252,7 @@ result<trained_lasso> read_result(const std::filesystem::path& folder, bool is_s
     if (has_scales)
         if (auto unscaled = unscale(scales, said->columns, *solutions); !unscaled)
             return unscaled.failure();
-    trained_lasso model{said->columns, std::move(*solutions), {}};
+    trained_lasso model{said->columns, std::move(*solutions), {}, said->loss};
     const std::filesystem::path columns = folder / result_names::columns;
     if (std::filesystem::exists(columns, failed)) {
         auto names = read_names(columns, said->columns);

@@ -22,13 +22,20 @@ struct candidate {
     column_facts facts;
 };
 
+// Of a column that a judgement lists.
+column_facts facts_in(const judgement& j, std::size_t i, const column_form& form) {
+    if (j.scales.empty())
+        return facts_of_centred(j.means[i], j.squares[i], form);
+    return {j.means[i], j.squares[i], j.scales[i]};
+}
+
 // Those that are not in use and close to the penalty, the best first.
 std::vector<candidate> candidates_of(std::span<const judgement> judgements, double l1,
                                      const column_form& form) {
     std::vector<candidate> all;
     for (const judgement& j : judgements)
         for (std::size_t i = j.in_use; i < j.columns.size(); ++i) {
-            const column_facts facts = facts_of_centred(j.means[i], j.squares[i], form);
+            const column_facts facts = facts_in(j, i, form);
             if (j.gradients[i] > near_share * l1 && facts.square > 0)
                 all.push_back(
                     {(j.gradients[i] - l1) / std::sqrt(facts.curvature()), j.columns[i], facts});
@@ -67,7 +74,7 @@ void working_set::replace(std::uint64_t number, std::span<const judgement> judge
     std::size_t members = 0;
     for (const judgement& j : judgements) {
         for (std::size_t i = 0; i < j.in_use; ++i)
-            put_in(j.columns[i], facts_of_centred(j.means[i], j.squares[i], form));
+            put_in(j.columns[i], facts_in(j, i, form));
         members += j.in_use;
     }
     for (const candidate& c : candidates_of(judgements, rule.l1, form))
@@ -121,28 +128,31 @@ working_set::contents working_set::save() const {
         saved.others.push_back(static_cast<std::int64_t>(o.left));
         saved.facts.push_back(o.facts.mean);
         saved.facts.push_back(o.facts.square);
+        saved.facts.push_back(o.facts.scale);
     }
     return saved;
 }
 
-result<void> working_set::load(const contents& saved, const column_form& form) {
-    if (saved.others.size() % 2 != 0 || saved.facts.size() != saved.others.size())
+result<void> working_set::load(const contents& saved) {
+    if (saved.others.size() % 2 != 0 || 2 * saved.facts.size() != 3 * saved.others.size())
         return error{errc::protocol, "the saved working set has other sizes"};
     if (std::ranges::adjacent_find(saved.own, std::ranges::greater_equal{}) != saved.own.end())
         return error{errc::protocol, "the saved working set does not rise"};
     for (std::size_t i = 0; i < saved.others.size(); i += 2) {
         const std::int64_t column = saved.others[i];
-        const double mean = saved.facts[i], square = saved.facts[i + 1];
+        const double* const facts = saved.facts.data() + i / 2 * 3;
         if (column < 0 || static_cast<std::uint64_t>(column) >= limits::columns_max ||
-            is_own(column) || !std::isfinite(mean) || !std::isfinite(square) || square < 0)
+            is_own(column) || !std::isfinite(facts[0]) || !std::isfinite(facts[1]) ||
+            facts[1] < 0 || !std::isfinite(facts[2]) || !(facts[2] > 0))
             return error{errc::protocol, "the saved working set has what is no column"};
     }
     own_ = saved.own;
     others_.clear();
-    for (std::size_t i = 0; i < saved.others.size(); i += 2)
+    for (std::size_t i = 0; i < saved.others.size(); i += 2) {
+        const double* const facts = saved.facts.data() + i / 2 * 3;
         others_[static_cast<std::int32_t>(saved.others[i])] = {
-            facts_of_centred(saved.facts[i], saved.facts[i + 1], form),
-            static_cast<std::uint64_t>(saved.others[i + 1])};
+            {facts[0], facts[1], facts[2]}, static_cast<std::uint64_t>(saved.others[i + 1])};
+    }
     return {};
 }
 

@@ -54,10 +54,10 @@ class working_set {
     struct contents {
         std::vector<std::int64_t> own;
         std::vector<std::int64_t> others; // column, when it left
-        std::vector<double> facts;        // of each of these: mean, square
+        std::vector<double> facts;        // of each of these: mean, square, scale
     };
     contents save() const;
-    result<void> load(const contents& saved, const column_form& form);
+    result<void> load(const contents& saved);
 
   private:
     struct other {

@@ -1,5 +1,5 @@
-// Draws from a list of weights in constant time: each place of the list has a threshold and an alias, and a draw takes one or
-// the other.
+// Draws from a list of weights in constant time: each place of the list has a threshold and an alias, and a draw takes
+// one or the other.
 //
 //     alias_table table;
 //     table.build(weights);                                      // some integers above 0

@@ -1,5 +1,5 @@
-// The topics of a worker's tokens in the order of documents: what a document's tokens have is in one place, from which one of
-// them is drawn, and those of a topic are counted.
+// The topics of a worker's tokens in the order of documents: what a document's tokens have is in one place, from which one
+// of them is drawn, and those of a topic are counted.
 //
 //     auto order = document_order::make(memory, tokens);
 //     order->set(order->place(token), topic);                    // a token by its number in word_tokens

@@ -14,13 +14,13 @@ struct LdaSettings
   beta @2 :Float64 = 0.01 $A.min(1e-6) $A.max(1000)
       $A.doc("Prior of the words of a topic, the same for all of them. A smaller one gives topics fewer words.");
   sampler @3 :LdaSampler = auto $A.doc("How a token's topic is drawn.");
-  proposals @4 :UInt32 = 2 $A.min(1) $A.max(64)
+  proposals @4 :UInt32 = 1 $A.min(1) $A.max(64)
       $A.doc("With sampler: metropolis, the pairs of proposals for each token in a sweep, one from its document and one from "
           "its word. More of them come closer to an exact draw, and take longer.");
 }
 
 enum LdaSampler {
-  auto @0 $A.doc("Exact.");
+  auto @0 $A.doc("Exact up to 5,000 topics, metropolis above.");
   exact @1 $A.doc("From its exact conditional distribution: the time of a token grows slowly with the number of topics.");
   metropolis @2 $A.doc("By Metropolis-Hastings steps: the time of a token does not depend on the number of topics, but it takes "
       "more sweeps.");

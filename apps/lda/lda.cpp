@@ -3,6 +3,7 @@
 #include "apps/lda/lda.capnp.h"
 #include "apps/lda/lda_scheduler.hpp"
 #include "apps/lda/lda_worker.hpp"
+#include "apps/lda/model_use.hpp"
 #include "apps/lda/result_files.hpp"
 #include "apps/lda/settings.hpp"
 
@@ -34,7 +35,9 @@ scheduled::program lda_program() {
             .write_result = write_result,
             .needs_targets = false,
             .schedules = {scheduled::schedule_kind::rotation},
-            .result_is_with_workers = true};
+            .result_is_with_workers = true,
+            .score = score,
+            .predict = predict};
 }
 
 } // namespace troupe::lda

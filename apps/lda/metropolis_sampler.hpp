@@ -3,16 +3,16 @@
 // The time of a token does not depend on the number of topics.
 //
 // Offers come in pairs. The one from the document is k with probability ~ n_dk + alpha: the topic of another token of the
-// document, or any. It is taken with min(1, phi_new / phi_old). The one from the word is k with probability ~ n_wk + beta, where
-// the counts are as they were when the word's turn began, by an alias table; it is taken with
+// document, or any. It is taken with min(1, phi_new / phi_old). The one from the word is k with probability ~ n_wk + beta,
+// where the counts are as they were when the word's turn began, by an alias table; it is taken with
 //
 //     min(1, (n_dk + alpha of new) phi_new (n_wk + beta of old, then) / (the same of old and new)).
 //
 // In all of them the token itself is not counted. The counts of new and old in the document are found by going through its
 // tokens' topics, 8 at a time: short documents are faster than long ones.
 //
-// Threads: one at a time. Source: LightLDA, Yuan et al., WWW 2015; that the token itself is not offered is Troupe's, and saves
-// the counts of documents in the first kind of steps.
+// Threads: one at a time. Source: LightLDA, Yuan et al., WWW 2015; that the token itself is not offered is Troupe's, and
+// saves the counts of documents in the first kind of steps.
 #pragma once
 
 #include <vector>

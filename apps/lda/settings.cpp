@@ -15,6 +15,13 @@ error wrong(const std::string& key, const std::string& sentence) {
     return {errc::usage, key + ": " + sentence};
 }
 
+sampler_kind sampler_of(proto::LdaSampler named, std::uint32_t topics) {
+    const bool is_auto = named == proto::LdaSampler::AUTO;
+    return named == proto::LdaSampler::METROPOLIS || (is_auto && topics > limits::exact_topics_max)
+               ? sampler_kind::metropolis
+               : sampler_kind::exact;
+}
+
 bool is_prior(double p) {
     return p > 0 && p <= 1000;
 }
@@ -40,8 +47,7 @@ result<lda_settings> read_settings(capnp::AnyPointer::Reader settings) {
         lda_settings s;
         s.topics = reader.getTopics();
         s.priors = {reader.getAlpha(), reader.getBeta()};
-        s.sampler = reader.getSampler() == proto::LdaSampler::METROPOLIS ? sampler_kind::metropolis
-                                                                         : sampler_kind::exact;
+        s.sampler = sampler_of(reader.getSampler(), s.topics);
         s.proposals = reader.getProposals();
         if (s.topics >= 2 && s.topics <= limits::topics_max && is_prior(s.priors.alpha) &&
             is_prior(s.priors.beta) && s.proposals >= 1 && s.proposals <= 64)

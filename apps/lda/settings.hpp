@@ -15,7 +15,7 @@ struct lda_settings {
     std::uint32_t topics = 2;
     prior priors;
     sampler_kind sampler = sampler_kind::exact;
-    std::uint32_t proposals = 2; // of metropolis, for each token
+    std::uint32_t proposals = 1; // of metropolis, for each token
 };
 
 // errc::protocol if it is not an LdaSettings.

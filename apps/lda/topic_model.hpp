@@ -55,6 +55,16 @@ std::vector<double> infer(const topic_model& model, const document_counts& docum
 // How well a model predicts words of documents: exp of minus the mean log probability of half of the tokens of each
 // document, drawn at random, given the topics' shares that the other half has. The vocabulary's size is that of a model
 // that knows nothing. Documents with fewer than two tokens say nothing; 0 if there are no others.
+class perplexity_sum {
+  public:
+    void add(const topic_model& model, const document_counts& document, const inference& how);
+    double value() const noexcept;
+    std::uint64_t scored() const noexcept { return scored_; } // tokens
+
+  private:
+    double sum_ = 0; // of log probabilities
+    std::uint64_t scored_ = 0, documents_ = 0;
+};
 double perplexity(const topic_model& model, std::span<const document_counts> documents,
                   const inference& how);
 

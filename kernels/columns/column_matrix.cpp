@@ -1,5 +1,7 @@
 #include "kernels/columns/column_matrix.hpp"
 
+#include <algorithm>
+
 #include "schemas/base/check.hpp"
 
 namespace troupe {
@@ -78,6 +80,14 @@ void column_matrix::sums(const column_set& set, std::span<double> sums) const {
     TROUPE_CHECK(has(set), known);
     TROUPE_CHECK(sums.size() == set.size(), one_per_column);
     add_values(set.list(), sums.data());
+}
+
+result<std::unique_ptr<const column_matrix>>
+column_matrix::scaled(memory_pool& pool, std::span<const float> factors) const {
+    TROUPE_CHECK(factors.size() == rows(), one_per_row);
+    TROUPE_CHECK(std::ranges::all_of(factors, [](float f) { return f >= -1 && f <= 1; }),
+                 "factors are between -1 and 1");
+    return scale(pool, factors.data());
 }
 
 } // namespace troupe

@@ -10,11 +10,13 @@
 //     gram       X_S' X_T         how coefficients act on one another
 //     squares    x_j' x_j         the curvature along one coefficient
 //     sums       x_j' 1           to centre columns, or to fit an intercept
+//     scaled     diag(f) X        a matrix of its own, for weighted least squares: its gram is X' diag(f)^2 X
 //
 // Values are float32, as they were read; vectors and results are float64. Two forms keep them: dense_columns.hpp and
 // sparse_columns.hpp; reference.hpp defines every operation in plain loops.
 //
-// Errors: builders check what comes from outside and return errors; once a matrix is made, no operation can fail. A set
+// Errors: builders check what comes from outside and return errors; once a matrix is made, no operation but `scaled` can
+// fail, which takes memory. A set
 // that names columns which the matrix does not have (see has()), or a span of another length than is written here, is a bug.
 // A column may be in a set more than once.
 //
@@ -30,10 +32,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "kernels/columns/column_list.hpp"
+#include "kernels/tensor/memory.hpp"
+#include "schemas/base/error.hpp"
 
 namespace troupe {
 
@@ -115,6 +120,10 @@ class column_matrix {
     void squares(const column_set& set, std::span<double> squares) const;
     // sums[i] = the sum of the column set[i]
     void sums(const column_set& set, std::span<double> sums) const;
+    // The same columns with the values of each row times its factor, which is between -1 and 1; rounded to float32. The pool
+    // must outlive it. errc::exhausted where the pool has not so much left.
+    result<std::unique_ptr<const column_matrix>> scaled(memory_pool& pool,
+                                                        std::span<const float> factors) const;
 
   protected:
     explicit column_matrix(matrix_size size) noexcept : size_{size} {}
@@ -130,6 +139,8 @@ class column_matrix {
     virtual void multiply_among(column_list set, double* block, column_workspace& memory) const = 0;
     virtual void add_squares(column_list set, double* squares) const = 0;
     virtual void add_values(column_list set, double* sums) const = 0;
+    virtual result<std::unique_ptr<const column_matrix>> scale(memory_pool& pool,
+                                                               const float* factors) const = 0;
 
     const matrix_size size_;
 };

@@ -81,6 +81,24 @@ void dense_columns::add_values(column_list set, double* sums) const {
     loops_.sums(view(), set, sums);
 }
 
+result<std::unique_ptr<const column_matrix>> dense_columns::scale(memory_pool& pool,
+                                                                  const float* factors) const {
+    auto memory = pool.allocate(stride_ * columns() * sizeof(float));
+    if (!memory)
+        return memory.failure().in("the scaled copy of a matrix of " + std::to_string(rows()) +
+                                   " rows and " + std::to_string(columns()) + " columns");
+    auto* const first = reinterpret_cast<float*>((*memory)->data());
+    for (std::size_t j = 0; j < columns(); ++j) {
+        float* const to = first + j * stride_;
+        const std::span<const float> from = values(j);
+        for (std::size_t i = 0; i < from.size(); ++i)
+            to[i] = from[i] * factors[i];
+        std::fill(to + from.size(), to + stride_, 0.f);
+    }
+    return std::unique_ptr<const column_matrix>{
+        new dense_columns{{rows(), columns()}, stride_, std::move(*memory)}};
+}
+
 // ---- the builder ----
 
 dense_columns_builder::dense_columns_builder(matrix_size size, std::size_t stride,

@@ -35,6 +35,8 @@ class dense_columns final : public column_matrix {
     void multiply_among(column_list set, double* block, column_workspace& memory) const override;
     void add_squares(column_list set, double* squares) const override;
     void add_values(column_list set, double* sums) const override;
+    result<std::unique_ptr<const column_matrix>> scale(memory_pool& pool,
+                                                       const float* factors) const override;
 
     const std::size_t stride_; // floats from column to column
     const buffer_ref memory_;

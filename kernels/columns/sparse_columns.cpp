@@ -153,6 +153,22 @@ void sparse_columns::multiply_among(column_list set, double* block,
     });
 }
 
+result<std::unique_ptr<const column_matrix>> sparse_columns::scale(memory_pool& pool,
+                                                                   const float* factors) const {
+    const std::size_t entries = all_entries();
+    auto values = pool.allocate(entries * sizeof(float));
+    if (!values)
+        return values.failure().in("the scaled copy of a matrix of " + std::to_string(entries) +
+                                   " entries");
+    const columns::sparse_view x = view();
+    auto* const to = as<float>(*values);
+    for (std::size_t e = 0; e < entries; ++e)
+        to[e] = x.values[e] * factors[x.row_numbers[e]];
+    // Where the entries are is the same: buffers are shared and never change.
+    return std::unique_ptr<const column_matrix>{new sparse_columns{
+        {rows(), columns()}, {memory_.starts, memory_.row_numbers, std::move(*values)}}};
+}
+
 // ---- the builder ----
 
 sparse_columns_builder::sparse_columns_builder(matrix_size size, sparse_memory memory,

@@ -48,6 +48,8 @@ class sparse_columns final : public column_matrix {
     void multiply_among(column_list set, double* block, column_workspace& memory) const override;
     void add_squares(column_list set, double* squares) const override;
     void add_values(column_list set, double* sums) const override;
+    result<std::unique_ptr<const column_matrix>> scale(memory_pool& pool,
+                                                       const float* factors) const override;
 
     const sparse_memory memory_;
     const columns::sparse_column_loops& loops_;

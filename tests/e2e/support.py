@@ -23,6 +23,7 @@ TROUPE = os.environ.get("TROUPE", str(SOURCE / "build/tools/troupe/troupe"))
 # Limits of time are multiplied by this: tools/test sets it for builds with sanitizers, which are slower.
 PATIENCE = float(os.environ.get("TROUPE_TEST_PATIENCE", "1"))
 FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
+FOLDOC = pathlib.Path("/usr/share/dictd/foldoc.dict.dz")
 
 # A model that trains in well under a second, with four layers that can be cut.
 APP = """\

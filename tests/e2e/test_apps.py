@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 
-from support import FASHION, SOURCE, TroupeTest, main
+from support import FASHION, FOLDOC, SOURCE, TroupeTest, main
 
 sys.path += [str(SOURCE / "tests/support"), str(SOURCE / "tests/bench")]
 import accuracy  # noqa: E402
@@ -14,7 +14,6 @@ from measuring import Figures  # noqa: E402
 from shipped_apps import place_of  # noqa: E402
 
 APPS = SOURCE / "apps"
-FOLDOC = pathlib.Path("/usr/share/dictd/foldoc.dict.dz")
 TRAIN_SAMPLES, TEST_SAMPLES = 1024, 256     # of the images that every app trains on
 TEXT_BYTES = 40_000
 PROGRAMS = ("factorization", "lasso", "lda")     # folders whose app files name a program; the others train networks

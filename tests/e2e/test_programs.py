@@ -97,6 +97,39 @@ class Programs(TroupeTest):
                 self.assertTrue(all((self.folder / file).exists() for file in done["result"]), str(run))
                 self.assertGreater(len(run.event("sweep")), 0)
 
+    def test_logistic_regression_on_two_nodes_meets_the_conditions_of_the_optimum(self):
+        classes = [int(y + 0.3 > 0) for y in self.targets]
+        write_table(self.folder, self.rows, classes)
+        app = APP.replace("lasso: {", "lasso: {loss: logistic, ")
+        for settings in ([], ["--set", "schedule.dynamic.window=0"], ["--set", "schedule.shards=3"],
+                         ["--set", "schedule.workers=4", "--set", "schedule.dynamic.window=8"]):
+            with self.subTest(settings=settings):
+                run = self.troupe("run", self.app(app), "--nodes", 2, "--json", *settings)
+                self.assertEqual(run.code, 0, str(run))
+                b = self.coefficients()
+                margins = [sum(x * c for x, c in zip(row, b)) for row in self.rows]
+                errors = [y - 1 / (1 + math.exp(-m)) for y, m in zip(classes, margins)]
+                for j, c in enumerate(b):
+                    gradient = sum(row[j] * e for row, e in zip(self.rows, errors)) / ROWS
+                    if c == 0:
+                        self.assertLess(abs(gradient), LAMBDA)
+                    else:
+                        self.assertAlmostEqual(gradient, math.copysign(LAMBDA, c), 5)
+                self.assertGreater(sum(c != 0 for c in b), 2)
+        loss = sum(math.log1p(math.exp(-m if y else m)) for y, m in zip(classes, margins)) / ROWS
+        right = sum((m > 0) == bool(y) for y, m in zip(classes, margins)) / ROWS
+        said, = self.troupe("evaluate", self.app(app), "--json").event("evaluation")
+        self.assertAlmostEqual(said["log_loss"], loss, 7)  # features are float32
+        self.assertAlmostEqual(said["accuracy"], right, 9)
+        predicted = self.troupe("predict", self.app(app)).out.split()
+        self.assertAlmostEqual(float(predicted[1]), 1 / (1 + math.exp(-margins[0])), 6)
+        write_table(self.folder, self.rows, [1] * ROWS)
+        refused = self.troupe("run", self.app(app))
+        self.assertIn("all targets are of one class", str(refused))
+        self.assertNotEqual(refused.code, 0)
+        write_table(self.folder, self.rows, self.targets)
+        self.assertIn("the targets are two classes", str(self.troupe("run", self.app(app))))
+
     def test_it_is_checked_planned_and_explained(self):
         self.assertEqual(self.troupe("check", self.app(APP)).out, f"{self.folder}/app.yaml: ok\n")
         planned = json.loads(self.troupe("plan", self.app(APP), "--nodes", 3, "--json", "--set", "schedule.shards=2").out)
@@ -150,6 +183,13 @@ class Programs(TroupeTest):
         shown = self.troupe("inspect", start["inspect"], "schedule").out
         self.assertTrue(shown.startswith("run "), shown)
         self.assertIn("chosen", shown)
+        results, = look("results")["runs"]
+        self.assertTrue(results["name"].endswith("/leader"), results)
+        last = results["milestones"][-1]
+        self.assertGreaterEqual(last["milestone"], 1)
+        self.assertGreater(last["seconds"], 0)
+        self.assertLessEqual({"objective", "gap", "phases"}, set(last["numbers"]))
+        self.assertRegex(self.troupe("inspect", start["inspect"], "results").out, r"^run \w+\nmilestone +at +objective +gap ")
         server, = look("staleness")["servers"]
         self.assertEqual([w["worker"] for w in server["workers"]], [0, 1])
         run.terminate()

@@ -56,6 +56,24 @@ result<std::vector<fact_board::fact>> decode(capnp::List<proto::ActorList::Fact>
     return facts;
 }
 
+result<std::vector<milestone_board::milestone>>
+decode(capnp::List<proto::ActorList::Milestone>::Reader list) {
+    if (list.size() > milestone_board::milestones_max)
+        return too_many("milestones", list.size());
+    std::vector<milestone_board::milestone> milestones;
+    for (const auto from : list) {
+        if (from.getNumbers().size() > milestone_board::numbers_max)
+            return too_many("numbers of a milestone", from.getNumbers().size());
+        const std::uint64_t ns = std::min<std::uint64_t>(from.getSinceStartNs(), time_max);
+        milestone_board::milestone m{from.getNumber(), duration{ns}, {}};
+        for (const auto number : from.getNumbers())
+            m.numbers.push_back(
+                {bounded(number.getName(), milestone_board::name_bytes_max), number.getValue()});
+        milestones.push_back(std::move(m));
+    }
+    return milestones;
+}
+
 } // namespace
 
 result<actor_list> decode(proto::ActorList::Reader list) {
@@ -78,11 +96,14 @@ result<actor_list> decode(proto::ActorList::Reader list) {
         auto facts = decode(actor.getFacts());
         if (!facts)
             return facts.failure();
+        auto milestones = decode(actor.getMilestones());
+        if (!milestones)
+            return milestones.failure();
         out.actors.push_back({actor_number{actor.getNumber()}, bounded(actor.getName()),
                               actor.getMailboxDepth(), actor.getMessagesHandled(),
                               actor.getHandlerNs(), actor.getDeviceNs(), actor.getPaused(),
-                              std::move(workers).value(), actor.getRun(),
-                              std::move(facts).value()});
+                              std::move(workers).value(), actor.getRun(), std::move(facts).value(),
+                              std::move(milestones).value()});
     }
     for (const auto pool : list.getPools())
         out.pools.push_back({bounded(pool.getName()), pool.getBytesInUse(),

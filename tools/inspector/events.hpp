@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "actors/runtime/fact_board.hpp"
+#include "actors/runtime/milestone_board.hpp"
 #include "actors/runtime/trace.hpp"
 #include "actors/runtime/worker_board.hpp"
 #include "schemas/base/error.hpp"
@@ -49,6 +50,7 @@ struct actor_row {
     std::vector<worker_row> workers; // workers that it serves
     std::uint64_t run = 0;           // 0: the actor belongs to no run
     std::vector<fact_board::fact> facts;
+    std::vector<milestone_board::milestone> milestones; // the last of its run
 };
 
 struct pool_row {

@@ -48,4 +48,16 @@ std::vector<fact_table> fact_tables(const std::map<node_id, actor_list>& nodes, 
     return tables;
 }
 
+std::vector<run_results> results_of(const std::map<node_id, actor_list>& nodes, std::uint64_t run) {
+    std::vector<run_results> all;
+    for (const auto& [id, node] : nodes)
+        for (const actor_row& a : node.actors)
+            if (!a.milestones.empty() && (run == 0 || a.run == run))
+                all.push_back({&node, &a});
+    std::ranges::sort(all, {}, [](const run_results& r) {
+        return std::tuple{r.actor->run, r.node->node, r.actor->number};
+    });
+    return all;
+}
+
 } // namespace troupe::inspector

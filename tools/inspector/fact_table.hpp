@@ -1,4 +1,4 @@
-// The facts that actors say of themselves, as a table for each run. Pure.
+// The facts that actors say of themselves, as a table for each run; and the milestones that runs have reached. Pure.
 //
 // Names and texts are as they were sent, only bounded (events.hpp).
 #pragma once
@@ -29,5 +29,13 @@ struct fact_table {
 
 // The tables of all runs whose actors have facts, or of `run` if it is not 0.
 std::vector<fact_table> fact_tables(const std::map<node_id, actor_list>& nodes, std::uint64_t run);
+
+// An actor that shows the milestones of its run. Both are in the lists that it is from.
+struct run_results {
+    const actor_list* node = nullptr;
+    const actor_row* actor = nullptr;
+};
+// By run; of all, or of `run` if it is not 0.
+std::vector<run_results> results_of(const std::map<node_id, actor_list>& nodes, std::uint64_t run);
 
 } // namespace troupe::inspector

@@ -31,6 +31,8 @@ result<void> show(view_context& view) {
         return show_staleness(view);
     case view_kind::schedule:
         return show_schedule(view);
+    case view_kind::results:
+        return show_results(view);
     case view_kind::tail:
         return show_tail(view);
     case view_kind::follow:

@@ -5,6 +5,7 @@
 //             handlers are and the device that works for it
 //   staleness workers of parameter servers: lateness of their updates, and which worker waits for which
 //   schedule  what the actors of each run say of themselves: the phase of a program, what was chosen, what is waited for
+//   results   the last milestones of each run of a program: their numbers, and when they were reached
 //   tail      messages as they are handled, filtered by type, actors, node, run, piece of work or any field of the body
 //   follow    the route of one minibatch through all stages and back; of another kind of job one piece of work
 //   export    a trace file for Chrome's and Perfetto's viewers
@@ -32,7 +33,15 @@
 
 namespace troupe::inspector {
 
-enum class view_kind : std::uint8_t { actors, staleness, schedule, tail, follow, export_trace };
+enum class view_kind : std::uint8_t {
+    actors,
+    staleness,
+    schedule,
+    results,
+    tail,
+    follow,
+    export_trace
+};
 
 struct inspect_options {
     std::string address; // HOST:PORT of any node; the other members are learned from it
@@ -40,8 +49,8 @@ struct inspect_options {
     ucx_transports transports = ucx_transports::automatic; // the same as the nodes'
 
     view_kind view = view_kind::actors;
-    // schedule: run=; tail: type=, actor=, node=, from=, run=, minibatch= or work=, FIELD=VALUE; follow: minibatch=N or
-    // =next, work=N or =next with or without run=.
+    // schedule, results: run=; tail: type=, actor=, node=, from=, run=, minibatch= or work=, FIELD=VALUE; follow:
+    // minibatch=N or =next, work=N or =next with or without run=.
     std::vector<std::string> terms;
     std::string file; // export: file that is written whole or not at all
 
@@ -49,7 +58,7 @@ struct inspect_options {
 
     // A value whose comment begins with a switch is set by this switch of the command line.
     bool json = false;  // --json: one JSON object per line
-    bool watch = false; // --watch: repeats actors, staleness or schedule until `stop`
+    bool watch = false; // --watch: repeats actors, staleness, schedule or results until `stop`
     // The size of the terminal that `out` is, where watch redraws in place; null: `out` is no terminal.
     std::function<screen_size()> screen;
     std::uint64_t count = 0; // --count: number of messages after which tail ends; 0: never

@@ -139,6 +139,28 @@ std::string schedule_record(const std::vector<fact_table>& runs) {
     return line({{"event", "schedule"}, {"actors", std::move(actors)}});
 }
 
+std::string results_record(const std::vector<run_results>& runs) {
+    object list = object::array();
+    for (const run_results& r : runs) {
+        object milestones = object::array();
+        for (const milestone_board::milestone& m : r.actor->milestones) {
+            object numbers = object::object();
+            for (const milestone_board::number& n : m.numbers)
+                numbers[n.name] = n.value;
+            milestones.push_back({{"milestone", std::uint64_t{m.number} + 1},
+                                  {"seconds", std::chrono::duration<double>(m.since_start).count()},
+                                  {"numbers", std::move(numbers)}});
+        }
+        list.push_back({{"node", hex_text(r.node->node.value())},
+                        {"node_name", r.node->node_name},
+                        {"actor", r.actor->number.value()},
+                        {"name", r.actor->name},
+                        {"run", maybe_run(r.actor->run)},
+                        {"milestones", std::move(milestones)}});
+    }
+    return line({{"event", "results"}, {"runs", std::move(list)}});
+}
+
 std::string tail_record(const tail_message& m, node_id node, const all_names& names,
                         std::int64_t since_attach_ns) {
     const trace_event& e = m.event;

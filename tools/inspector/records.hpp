@@ -33,6 +33,7 @@ struct node_rates {
 std::string actors_record(const std::vector<node_rates>& nodes, duration sample);
 std::string staleness_record(const std::map<node_id, actor_list>& nodes);
 std::string schedule_record(const std::vector<fact_table>& runs);
+std::string results_record(const std::vector<run_results>& runs);
 std::string tail_record(const tail_message& message, node_id node, const all_names& names,
                         std::int64_t since_attach_ns);
 std::string path_record(const minibatch_path& path, const all_names& names,

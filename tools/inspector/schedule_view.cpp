@@ -54,7 +54,7 @@ void print_schedule(std::ostream& out, const std::vector<fact_table>& runs) {
 }
 
 result<void> show_schedule(view_context& view) {
-    const auto run = parse_schedule_terms(view.options.terms);
+    const auto run = parse_run_terms("schedule", view.options.terms);
     if (!run)
         return run.failure();
     using lists = std::map<node_id, actor_list>;

@@ -58,8 +58,10 @@ result<void> check_view(inspect_options& options, std::span<const std::string> w
                          std::string{options.view == view_kind::actors ? "actors" : "staleness"} +
                          " takes no further words, not '" + words[0] + "'");
         return {};
-    case view_kind::schedule: {
-        const auto run = parse_schedule_terms(words);
+    case view_kind::schedule:
+    case view_kind::results: {
+        const auto run =
+            parse_run_terms(options.view == view_kind::results ? "results" : "schedule", words);
         return run ? result<void>{} : run.failure();
     }
     case view_kind::tail: {
@@ -80,9 +82,8 @@ result<void> check_view(inspect_options& options, std::span<const std::string> w
 
 // A switch that the view would not look at is a mistake, not a wish to ignore.
 result<void> check_switches(const inspect_options& options) {
-    if (options.watch && options.view != view_kind::actors &&
-        options.view != view_kind::staleness && options.view != view_kind::schedule)
-        return usage("--watch goes with the views actors, staleness and schedule only");
+    if (options.watch && options.view > view_kind::results)
+        return usage("--watch goes with the views actors, staleness, schedule and results only");
     if (options.count != 0 && options.view != view_kind::tail)
         return usage("--count goes with the view tail only");
     if (options.seconds != duration{} && options.view != view_kind::export_trace)
@@ -230,11 +231,12 @@ result<follow_terms> parse_follow_terms(std::span<const std::string> words) {
     return terms;
 }
 
-result<std::uint64_t> parse_schedule_terms(std::span<const std::string> words) {
+result<std::uint64_t> parse_run_terms(std::string_view view, std::span<const std::string> words) {
     std::uint64_t shown = 0;
     for (const std::string& word : words) {
         if (!word.starts_with("run=") || shown != 0)
-            return usage("schedule takes one run=, and nothing else, not '" + word + "'");
+            return usage(std::string{view} + " takes one run=, and nothing else, not '" + word +
+                         "'");
         const auto run = read_run(word.substr(4));
         if (!run)
             return no_run(word.substr(4));
@@ -268,6 +270,8 @@ result<void> parse_view(std::span<const std::string> words, inspect_options& opt
         options.view = view_kind::staleness;
     else if (view == "schedule")
         options.view = view_kind::schedule;
+    else if (view == "results")
+        options.view = view_kind::results;
     else if (view == "tail")
         options.view = view_kind::tail;
     else if (view == "follow")
@@ -275,8 +279,9 @@ result<void> parse_view(std::span<const std::string> words, inspect_options& opt
     else if (view == "export")
         options.view = view_kind::export_trace;
     else
-        return usage("there is no view '" + view +
-                     "'; the views are actors, staleness, schedule, tail, follow and export");
+        return usage(
+            "there is no view '" + view +
+            "'; the views are actors, staleness, schedule, results, tail, follow and export");
     const auto rest = words.subspan(words.empty() ? 0 : 1);
     if (auto fits = check_view(options, rest); !fits)
         return fits.failure();

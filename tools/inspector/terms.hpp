@@ -42,8 +42,8 @@ struct follow_terms {
 // Parses "minibatch=42" or "work=42", with or without "run=5c6879d3"; "next" stands for no number.
 result<follow_terms> parse_follow_terms(std::span<const std::string> words);
 
-// Parses nothing or "run=5c6879d3" of the view schedule. Returns 0 for every run.
-result<std::uint64_t> parse_schedule_terms(std::span<const std::string> words);
+// Parses nothing or "run=5c6879d3" of a view that lists what runs have. Returns 0 for every run.
+result<std::uint64_t> parse_run_terms(std::string_view view, std::span<const std::string> words);
 
 void write_filter(proto::Filter::Builder to, const tail_terms& terms);
 

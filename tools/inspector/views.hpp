@@ -23,6 +23,7 @@ struct view_context {
 result<void> show_actors(view_context& view);
 result<void> show_staleness(view_context& view);
 result<void> show_schedule(view_context& view);
+result<void> show_results(view_context& view);
 result<void> show_tail(view_context& view);
 result<void> show_path(view_context& view);
 result<void> show_work(view_context& view, const follow_terms& wanted);
@@ -41,6 +42,7 @@ std::string tail_line(const tail_message& m, node_id node, const all_names& name
                       std::int64_t since_attach_ns);
 void print_staleness(std::ostream& out, const std::map<node_id, actor_list>& nodes);
 void print_schedule(std::ostream& out, const std::vector<fact_table>& runs);
+void print_results(std::ostream& out, const std::vector<run_results>& runs);
 void print_path(std::ostream& out, const minibatch_path& path, const all_names& names);
 void print_work(std::ostream& out, const work_path& path, const all_names& names);
 

@@ -42,6 +42,7 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         "Examples: troupe inspect 127.0.0.1:4711\n"
         "          troupe inspect 127.0.0.1:4711 staleness --watch\n"
         "          troupe inspect 127.0.0.1:4711 schedule --watch\n"
+        "          troupe inspect 127.0.0.1:4711 results\n"
         "          troupe inspect 127.0.0.1:4711 tail type=Activation actor=stage-1\n"
         "          troupe inspect 127.0.0.1:4711 follow minibatch=next\n"
         "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2\n\n"
@@ -62,15 +63,15 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         ->add_option("ADDRESS", inspect.what.address,
                      "HOST:PORT of any node; the run prints it first.")
         ->required();
-    inspect_command->add_option(
-        "VIEW", inspect.words,
-        "actors, staleness, schedule [run=R], tail [KEY=VALUE...], follow minibatch=N or work=N, "
-        "export FILE.");
+    inspect_command->add_option("VIEW", inspect.words,
+                                "actors, staleness, schedule [run=R], results [run=R], tail "
+                                "[KEY=VALUE...], follow minibatch=N or work=N, "
+                                "export FILE.");
     inspect_command->add_option("--key", inspect.access.key_file, "File with the cluster's key.");
     add_transport(inspect_command, inspect.access.transport);
     inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
     inspect_command->add_flag("--watch", inspect.what.watch,
-                              "actors, staleness, schedule: again and again.");
+                              "actors, staleness, schedule, results: again and again.");
     inspect_command
         ->add_option("--count", inspect.what.count,
                      "tail: end after so many messages, at least 1; without it never.")

@@ -42,6 +42,41 @@ BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_workers_that_it_serves, inspected) {
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(the_root_of_a_run_shows_its_last_milestones, inspected) {
+    class root final : public actor {
+      public:
+        root(actor_context& context, std::shared_ptr<milestone_board> board) : actor{context} {
+            show_milestones(std::move(board));
+        }
+    };
+    const auto board = std::make_shared<milestone_board>();
+    const actor_address leader = node.spawn<root>("leader", board);
+    constexpr std::uint32_t reached = milestone_board::milestones_max + 3;
+    for (std::uint32_t i = 0; i < reached; ++i)
+        board->reached(
+            {i, std::chrono::seconds{i}, {{"objective", 10.0 - i}, {std::string(99, 'x'), 1}}});
+    std::vector<milestone_board::number> many(milestone_board::numbers_max + 5);
+    board->reached({reached, std::chrono::seconds{reached}, many});
+    ask(frame_builder<proto::ListActors>{});
+    bool is_found = false;
+    for (const auto a : kept.lists.at(0)->body<proto::ActorList>().getActors()) {
+        if (a.getNumber() != leader.actor.value()) {
+            BOOST_TEST(a.getMilestones().size() == 0u);
+            continue;
+        }
+        is_found = true;
+        const auto shown = a.getMilestones();
+        BOOST_TEST_REQUIRE(shown.size() == milestone_board::milestones_max);
+        BOOST_TEST(shown[0].getNumber() == 4u);
+        BOOST_TEST(shown[0].getSinceStartNs() == 4'000'000'000u);
+        BOOST_TEST(shown[0].getNumbers()[0].getName().cStr() == "objective");
+        BOOST_TEST(shown[0].getNumbers()[0].getValue() == 6.0);
+        BOOST_TEST(shown[0].getNumbers()[1].getName().size() == milestone_board::name_bytes_max);
+        BOOST_TEST(shown[shown.size() - 1].getNumbers().size() == milestone_board::numbers_max);
+    }
+    BOOST_TEST(is_found);
+}
+
 BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_facts_that_it_tells, inspected) {
     class told final : public actor {
       public:

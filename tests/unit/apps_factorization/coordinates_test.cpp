@@ -56,6 +56,17 @@ BOOST_AUTO_TEST_CASE(never_raises_the_objective_and_comes_near_the_noise) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(comes_near_the_objective_of_alternating_least_squares) {
+    const ratings data = make_ratings({.users = 150, .items = 100});
+    auto c = coordinates_case(4, 2, 100);
+    c.settings.penalty = 0.1;
+    const auto run = run_well(c, data);
+    const double found = objective_of(run.model, data.learned, 0.1);
+    const double least = objective_of(alternate(c.settings, data.learned, 60), data.learned, 0.1);
+    BOOST_TEST_MESSAGE("objective " << found << ", least squares " << least);
+    BOOST_TEST(std::abs(found / least - 1) < 0.002);
+}
+
 BOOST_AUTO_TEST_CASE(gives_the_same_with_any_window) {
     const ratings data = make_ratings({.users = 60, .items = 40});
     auto c = coordinates_case(3, 2, 3);

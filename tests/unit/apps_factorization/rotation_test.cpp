@@ -3,6 +3,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "apps/factorization/factorization.capnp.h"
+#include "apps/factorization/factorization.hpp"
+#include "apps/factorization/saved_state.hpp"
 #include "tests/unit/apps_factorization/factorization_runs.hpp"
 
 using namespace troupe;
@@ -53,6 +56,50 @@ BOOST_AUTO_TEST_CASE(reports_the_objective_that_it_has_reached) {
     // It is of each rating before it was learned from.
     BOOST_TEST(run.last("objective") > objective);
     BOOST_TEST(run.last("objective") < 1.03 * objective);
+}
+
+BOOST_AUTO_TEST_CASE(comes_near_the_objective_of_alternating_least_squares) {
+    const ratings data = make_ratings({.users = 150, .items = 100});
+    for (const bool has_biases : {true, false}) {
+        auto c = small_case(2);
+        c.settings.penalty = 0.1;
+        c.settings.has_biases = has_biases;
+        const auto run = run_well(c, data);
+        const double found = objective_of(run.model, data.learned, 0.1);
+        const double least =
+            objective_of(alternate(c.settings, data.learned, 60), data.learned, 0.1);
+        BOOST_TEST_MESSAGE("objective " << found << ", least squares " << least);
+        BOOST_TEST(std::abs(found / least - 1) < 0.01);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(predicts_the_same_when_the_mean_of_all_ratings_arrives) {
+    memory_pool memory{1u << 24};
+    capnp::MallocMessageBuilder message;
+    message.initRoot<proto::FactorizationSettings>().setRank(2);
+    scheduled::worker_site site;
+    site.settings = message.getRoot<capnp::AnyPointer>().asReader();
+    site.schedule.kind = scheduled::schedule_kind::rotation;
+    site.memory = &memory;
+    site.data = {3, 2, 9, true};
+    site.workers = 2;
+    site.rows = {0, 3};
+    site.blocks = {{0, 1}, {1, 1}, {2, 0}, {2, 0}};
+    const auto part = std::move(factorization_program().make_worker(site)).value();
+    // The last user has no ratings, and no bias.
+    const auto piece = scheduled::payload_of(memory, std::vector<std::int64_t>{0, 2, 3, 3},
+                                             std::vector<std::int32_t>{0, 1, 0},
+                                             std::vector<float>{4, 5, 3}, std::vector<double>(3));
+    BOOST_REQUIRE(part->take_data(*piece).ok());
+    BOOST_REQUIRE(part->data_is_complete().ok());
+    const auto changes = scheduled::payload_of(memory, std::vector<double>{3.5, 1.0});
+    BOOST_REQUIRE(part->apply({0, *changes}).ok());
+    const auto saved = part->save().value();
+    const auto biases = read_state<float>(saved, "user biases").value();
+    BOOST_TEST(biases[0] == 0.5F);
+    BOOST_TEST(biases[1] == 0.5F);
+    BOOST_TEST(biases[2] == 0.0F);
+    BOOST_TEST(read_state<double>(saved, "level").value()[0] == 3.5);
 }
 
 BOOST_AUTO_TEST_CASE(gives_the_same_bits_for_the_same_seed_and_others_for_another) {

@@ -26,6 +26,8 @@ void write_settings(const lasso_case& c, proto::LassoSettings::Builder to) {
     }
     to.setRatio(c.ratio);
     to.setIntercept(c.intercept);
+    if (c.is_logistic)
+        to.setLoss(proto::LassoLoss::LOGISTIC);
     if (c.has_label)
         to.initTarget().setLabel(c.label);
 }

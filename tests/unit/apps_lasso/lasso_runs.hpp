@@ -18,6 +18,7 @@ struct lasso_case {
     double path_ratio = 0.001;
     double ratio = 1;
     bool intercept = true;
+    bool is_logistic = false;
     bool has_label = false;
     std::int32_t label = 0;
     bool sees_flight = true; // false: coupling::check as in STRADS, of the set alone

@@ -19,6 +19,8 @@ BOOST_AUTO_TEST_CASE(a_phase_is_described_by_its_first_variables) {
     BOOST_TEST(description({1, 2, 3, 4, 5, 6, 7, 8, 9}) == "9 variables: 1 2 3 4 5 6 7 8 ...");
     BOOST_TEST(description({}) == "0 variables");
     BOOST_TEST(describe_update({}).starts_with("the chosen variables"));
+    BOOST_TEST(refused_text(0.526) == "; refused before: correlation 0.53");
+    BOOST_TEST(refused_text(0) == "");
 }
 
 BOOST_AUTO_TEST_CASE(messages_are_read_as_they_were_written) {
@@ -77,18 +79,18 @@ BOOST_AUTO_TEST_CASE(what_another_build_may_send_is_refused) {
     BOOST_TEST(refused(answer(two, two, {-1, 2}, false)));
     BOOST_TEST(refused(answer(two, two, {0}, false)));
 
-    const std::vector<double> numbers(4), judged(8, 2.0);
+    const std::vector<double> numbers(4), judged(12, 2.0);
     BOOST_TEST(read_changes(payload_of(memory, columns, three, three, numbers).value(), 3).ok());
     BOOST_TEST(refused(read_changes(payload_of(memory, columns, two, three, numbers).value(), 3)));
     BOOST_TEST(
         refused(read_changes(payload_of(memory, columns, three, three, numbers).value(), 2)));
-    BOOST_TEST(
-        read_judgement(payload_of(memory, judged, columns, three, three, three).value(), {0, 3})
-            .ok());
-    BOOST_TEST(refused(read_judgement(payload_of(memory, judged, flags, one, one, one).value(),
+    BOOST_TEST(read_judgement(
+                   payload_of(memory, judged, columns, three, three, three, three).value(), {0, 3})
+                   .ok());
+    BOOST_TEST(refused(read_judgement(payload_of(memory, judged, flags, one, one, one, one).value(),
                                       {0, 3}))); // 2 of 1 in use
-    BOOST_TEST(refused(
-        read_judgement(payload_of(memory, judged, columns, three, two, three).value(), {0, 3})));
+    BOOST_TEST(refused(read_judgement(
+        payload_of(memory, judged, columns, three, two, three, three).value(), {0, 3})));
     BOOST_TEST(refused(read_probe_partial({}, 3, true)));
     BOOST_TEST(refused(read_probe_request({})));
 }

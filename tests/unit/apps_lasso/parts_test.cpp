@@ -58,6 +58,9 @@ BOOST_AUTO_TEST_CASE(correlated_candidates_are_left_out_the_first_is_kept) {
     BOOST_TEST((outcome.is_kept == std::vector<bool>{true, false, false}));
     BOOST_TEST((set.values == std::vector<double>{2, 0, 0}));
     BOOST_TEST(outcome.decrease == 2);
+    BOOST_TEST(outcome.refused == 0.5);
+    set = start;
+    BOOST_TEST(update_checked(set, p, 0.6).refused == 0);
     set = start;
     set.in_flight.assign(3, 0);
     BOOST_TEST((update_checked(set, p, 0.1).is_kept == std::vector<bool>{true, false, true}));
@@ -103,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_working_set_remembers_what_may_still_be_in_flight) {
     BOOST_TEST(are(set.own(), {3}));
 
     working_set loaded{{0, 5}, 2};
-    BOOST_TEST(loaded.load(set.save(), form).ok());
+    BOOST_TEST(loaded.load(set.save()).ok());
     BOOST_TEST((loaded.others(22) == columns{7, 8}));
     BOOST_TEST(are(loaded.own(), {3}));
 }
@@ -162,14 +165,13 @@ BOOST_AUTO_TEST_CASE(a_probe_rule_takes_what_others_say) {
 }
 
 BOOST_AUTO_TEST_CASE(a_saved_working_set_has_columns_of_others_and_numbers) {
-    const column_form form{100, false, false};
-    const working_set::contents right{{1, 3}, {7, -1}, {0, 1}};
+    const working_set::contents right{{1, 3}, {7, -1}, {0, 1, 1}};
     working_set set{{0, 5}, 2};
-    BOOST_TEST(set.load(right, form).ok());
+    BOOST_TEST(set.load(right).ok());
     const auto loads = [&](auto change) {
         working_set::contents c = right;
         change(c);
-        return set.load(c, form).ok();
+        return set.load(c).ok();
     };
     BOOST_TEST(!loads([](auto& c) { c.own = {3, 1}; }));
     BOOST_TEST(!loads([](auto& c) { c.own = {3, 3}; }));
@@ -178,6 +180,8 @@ BOOST_AUTO_TEST_CASE(a_saved_working_set_has_columns_of_others_and_numbers) {
     BOOST_TEST(!loads([](auto& c) { c.others[0] = std::int64_t{1} << 32; }));
     BOOST_TEST(!loads([](auto& c) { c.facts[0] = HUGE_VAL; }));
     BOOST_TEST(!loads([](auto& c) { c.facts[1] = -1; }));
+    BOOST_TEST(!loads([](auto& c) { c.facts[2] = 0; }));
+    BOOST_TEST(!loads([](auto& c) { c.facts.pop_back(); }));
 }
 
 BOOST_AUTO_TEST_CASE(the_last_gap_is_aimed_at_when_it_is_close) {

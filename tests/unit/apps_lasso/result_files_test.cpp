@@ -4,6 +4,9 @@
 #include <fstream>
 #include <sstream>
 
+#include <capnp/message.h>
+
+#include "apps/lasso/lasso.capnp.h"
 #include "apps/lasso/result_files.hpp"
 #include "apps/lasso/saved_state.hpp"
 #include "apps/lasso/solutions.hpp"
@@ -23,14 +26,24 @@ std::string text_of(const std::filesystem::path& path) {
 struct saved_run {
     memory_pool memory{1u << 20};
     std::vector<scheduled::saved_part> parts{2};
+    capnp::MallocMessageBuilder settings;
 
     saved_run() {
+        settings.initRoot<proto::LassoSettings>().initPenalty().setLambda(1);
         const solution_numbers first{0.5, 2.25, 1e-7, 0.125, 0}, second{0.25, 1.5, 3e-7, -1, 3};
         BOOST_REQUIRE(
             append_solutions(memory, {{first, {}, {}}, {second, {1}, {0.5}}}, parts[0]).ok());
         BOOST_REQUIRE(
             append_solutions(memory, {{first, {}, {}}, {second, {3, 4}, {-2, 1e-3}}}, parts[1])
                 .ok());
+    }
+    // Where it is written, and what of.
+    scheduled::result_site site(const std::filesystem::path& folder) {
+        scheduled::result_site site;
+        site.settings = settings.getRoot<capnp::AnyPointer>().asReader();
+        site.directory = folder;
+        site.data = {100, 5, 500, false};
+        return site;
     }
 };
 
@@ -39,11 +52,9 @@ struct saved_run {
 BOOST_AUTO_TEST_SUITE(lasso_result_files)
 
 BOOST_AUTO_TEST_CASE(have_the_coefficients_of_all_schedulers_for_every_lambda) {
-    const saved_run run;
+    saved_run run;
     const test::temporary_folder folder;
-    scheduled::result_site site;
-    site.directory = folder.path();
-    site.data = {100, 5, 500, false};
+    scheduled::result_site site = run.site(folder.path());
     site.column_names = {"a", "b", "c", "say \"d\", e", "f"};
     const auto names = write_result(site, run.parts);
     BOOST_REQUIRE(names.ok());
@@ -67,14 +78,17 @@ BOOST_AUTO_TEST_CASE(have_the_coefficients_of_all_schedulers_for_every_lambda) {
     const std::string summary = text_of(folder.path() / "summary.json");
     BOOST_TEST(summary.find("\"nonzeros\": 3") != std::string::npos);
     BOOST_TEST(summary.find("\"lambdas\": 2") != std::string::npos);
+    BOOST_TEST(summary.find("\"loss\": \"squared\"") != std::string::npos);
+    run.settings.getRoot<proto::LassoSettings>().setLoss(proto::LassoLoss::LOGISTIC);
+    BOOST_REQUIRE(write_result(site, run.parts).ok());
+    BOOST_TEST(text_of(folder.path() / "summary.json").find("\"loss\": \"logistic\"") !=
+               std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(name_columns_without_names_by_their_numbers) {
-    const saved_run run;
+    saved_run run;
     const test::temporary_folder folder;
-    scheduled::result_site site;
-    site.directory = folder.path();
-    site.data = {100, 5, 500, false};
+    scheduled::result_site site = run.site(folder.path());
     BOOST_REQUIRE(write_result(site, run.parts).ok());
     BOOST_TEST(text_of(folder.path() / "coefficients.csv").find("0.25,3,-2\n") !=
                std::string::npos);
@@ -83,9 +97,7 @@ BOOST_AUTO_TEST_CASE(name_columns_without_names_by_their_numbers) {
 BOOST_AUTO_TEST_CASE(of_an_earlier_run_do_not_stay_where_they_no_longer_belong) {
     saved_run run;
     const test::temporary_folder folder;
-    scheduled::result_site site;
-    site.directory = folder.path();
-    site.data = {100, 5, 500, false};
+    scheduled::result_site site = run.site(folder.path());
     site.column_names = {"a", "b", "c", "d", "e"};
     site.unit_norm = true;
     const std::vector<double> facts[] = {{0, 4, 1, 9}, {0, 1, 0, 0, 2, 16}};
@@ -107,10 +119,8 @@ BOOST_AUTO_TEST_CASE(of_an_earlier_run_do_not_stay_where_they_no_longer_belong) 
 }
 
 BOOST_AUTO_TEST_CASE(are_refused_where_they_cannot_be_written_or_do_not_fit) {
-    const saved_run run;
-    scheduled::result_site site;
-    site.directory = "/nowhere/at/all";
-    site.data = {100, 5, 500, false};
+    saved_run run;
+    scheduled::result_site site = run.site("/nowhere/at/all");
     BOOST_TEST((write_result(site, run.parts).failure().code() == errc::io));
     const test::temporary_folder folder;
     site.directory = folder.path();

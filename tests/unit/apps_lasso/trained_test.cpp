@@ -70,8 +70,10 @@ struct left_behind {
     few_rows rows;
     scheduled::result_use use;
 
-    explicit left_behind(bool unit_norm = false) {
+    explicit left_behind(bool unit_norm = false,
+                         proto::LassoLoss loss = proto::LassoLoss::SQUARED) {
         settings.initRoot<proto::LassoSettings>().initPenalty().setLambda(1);
+        settings.getRoot<proto::LassoSettings>().setLoss(loss);
         const solution_numbers none{1, 2.5, 1e-7, 0.25, 0}, some{0.5, 2.25, 1e-7, 0.125, 1},
             all{0.25, 1.5, 3e-7, -1, 3};
         std::vector<scheduled::saved_part> parts(2);
@@ -85,6 +87,7 @@ struct left_behind {
                 append_state<double>(memory, "facts", facts[static_cast<std::size_t>(s)], parts[s])
                     .ok());
         scheduled::result_site site;
+        site.settings = settings.getRoot<capnp::AnyPointer>().asReader();
         site.directory = folder.path();
         site.data = {100, 5, 500, false};
         site.unit_norm = unit_norm;
@@ -205,6 +208,44 @@ BOOST_AUTO_TEST_CASE(are_scored_by_their_errors) {
     const auto classes = score(run.use); // targets 0, 1, 0, 0
     BOOST_REQUIRE(classes.ok());
     BOOST_TEST(classes->back().at(1).value == (144 + 12.25 + 1 + 1) / 4);
+}
+
+BOOST_AUTO_TEST_CASE(of_the_logistic_loss_predict_probabilities_and_are_scored_by_their_classes) {
+    left_behind run{false, proto::LassoLoss::LOGISTIC};
+    const table margins{
+        {0.25, 4.125, 12}, {0.25, 2.125, -2.5}, {0.25, 0.125, -1}, {0.25, 8.125, 1}};
+    const table lines = run.predicted().lines;
+    BOOST_REQUIRE(lines.size() == margins.size());
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        for (std::size_t s = 0; s < 3; ++s)
+            BOOST_TEST(lines[i][s] == 1 / (1 + std::exp(-margins[i][s])),
+                       boost::test_tools::tolerance(1e-14));
+
+    run.rows.at = 0;
+    BOOST_TEST((score(run.use).failure().code() == errc::data)); // -2 is no class
+    auto settings = run.settings.getRoot<proto::LassoSettings>();
+    settings.initTarget().setLabel(-2); // targets 0, 1, 0, 0
+    run.rows.at = 0;
+    const auto scores = score(run.use);
+    BOOST_REQUIRE(scores.ok());
+    const auto& last = scores->back();
+    BOOST_TEST(last.at(1).name == "log_loss");
+    const auto loss = [](double wrong) { return std::log1p(std::exp(wrong)); };
+    BOOST_TEST(last.at(1).value == (loss(12) + loss(2.5) + loss(-1) + loss(1)) / 4,
+               boost::test_tools::tolerance(1e-14));
+    BOOST_TEST(last.at(2).name == "accuracy");
+    BOOST_TEST(last.at(2).value == 0.25);
+    settings.setLoss(proto::LassoLoss::SQUARED);
+    BOOST_TEST(says(run.refused(), "is of a run with loss: logistic"));
+}
+
+BOOST_AUTO_TEST_CASE(of_results_that_do_not_say_the_loss_are_of_squares) {
+    left_behind run;
+    const std::string summary = run.file("summary.json");
+    write(run.folder.path() / "summary.json", replaced(summary, "  \"loss\": \"squared\",\n", ""));
+    BOOST_TEST((read_result(run.folder.path(), false).value().loss == loss_kind::squared));
+    run.refused_with("summary.json", replaced(summary, "\"squared\"", "\"hinge\""));
+    run.refused_with("summary.json", replaced(summary, "\"squared\"", "1"));
 }
 
 BOOST_AUTO_TEST_CASE(refuse_data_with_other_columns) {

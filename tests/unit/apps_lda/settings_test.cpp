@@ -51,7 +51,12 @@ BOOST_AUTO_TEST_CASE(are_read_with_their_defaults) {
     BOOST_TEST(s->priors.alpha == 0.1);
     BOOST_TEST(s->priors.beta == 0.01);
     BOOST_TEST((s->sampler == sampler_kind::exact));
-    BOOST_TEST(s->proposals == 2u);
+    BOOST_TEST(s->proposals == 1u);
+    d.settings.setTopics(5001);
+    BOOST_TEST((read_settings(d.site().settings)->sampler == sampler_kind::metropolis));
+    d.settings.setSampler(proto::LdaSampler::EXACT);
+    BOOST_TEST((read_settings(d.site().settings)->sampler == sampler_kind::exact));
+    d.settings.setTopics(20);
     d.settings.setSampler(proto::LdaSampler::METROPOLIS);
     BOOST_TEST((read_settings(d.site().settings)->sampler == sampler_kind::metropolis));
     BOOST_TEST(lda_program().check(d.site()).ok());

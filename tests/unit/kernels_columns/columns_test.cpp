@@ -132,6 +132,45 @@ BOOST_AUTO_TEST_CASE(products_of_a_set_with_itself_are_symmetric_and_those_of_th
     });
 }
 
+BOOST_AUTO_TEST_CASE(scaled_columns_have_the_values_of_each_row_times_its_factor) {
+    for_each_matrix([](const column_matrix& x, bool) {
+        memory_pool pool{64u << 20};
+        std::vector<float> factors, before(x.rows()), after(x.rows());
+        for (const double number : random_numbers(x.rows(), 11))
+            factors.push_back(static_cast<float>(std::tanh(number)));
+        const auto scaled = x.scaled(pool, factors);
+        BOOST_REQUIRE(scaled.ok());
+        const column_matrix& y = **scaled;
+        BOOST_TEST((y.rows() == x.rows() && y.columns() == x.columns()));
+        bool are_same = true;
+        for (std::size_t j = 0; j < x.columns(); ++j) {
+            x.copy(j, before);
+            y.copy(j, after);
+            are_same = are_same && y.entries(j) == x.entries(j);
+            for (std::size_t i = 0; i < x.rows(); ++i)
+                are_same = are_same && after[i] == before[i] * factors[i];
+        }
+        BOOST_TEST(are_same);
+        // The operations read it as any other.
+        std::vector<double> products(y.columns()), expected(y.columns());
+        const auto r = random_numbers(y.rows(), 12);
+        y.products(y.all(), r, products);
+        reference_columns::products(y, y.all(), r, expected);
+        for (std::size_t j = 0; j < y.columns(); ++j)
+            BOOST_TEST(std::abs(products[j] - expected[j]) <=
+                       in_float64 * length_of(y, j) * length_of(r));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(there_may_be_no_room_for_scaled_columns) {
+    memory_pool pool{64u << 20}, small{1u << 12};
+    const auto values = test::random_rows({1000, 17}, 0.5, 1);
+    const std::vector<float> factors(1000, 0.5f);
+    for (const auto& refused : {test::dense_of(pool, values, 100)->scaled(small, factors),
+                                test::sparse_of(pool, values, 100)->scaled(small, factors)})
+        BOOST_TEST((!refused.ok() && refused.failure().code() == errc::exhausted));
+}
+
 BOOST_AUTO_TEST_CASE(sums_and_squares_are_those_of_the_reference) {
     for_each_matrix([](const column_matrix& x, bool) {
         for (const auto& list : lists_of(x)) {

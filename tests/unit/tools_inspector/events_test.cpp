@@ -69,6 +69,13 @@ BOOST_AUTO_TEST_CASE(more_than_the_protocol_allows_is_an_error) {
     frame_builder<proto::ActorList> facts;
     facts.body().initActors(1)[0].initFacts(fact_board::facts_max + 1);
     BOOST_TEST(!decode(facts.body().asReader()).ok());
+    frame_builder<proto::ActorList> milestones;
+    milestones.body().initActors(1)[0].initMilestones(milestone_board::milestones_max + 1);
+    BOOST_TEST(!decode(milestones.body().asReader()).ok());
+    frame_builder<proto::ActorList> numbers;
+    numbers.body().initActors(1)[0].initMilestones(1)[0].initNumbers(milestone_board::numbers_max +
+                                                                     1);
+    BOOST_TEST(!decode(numbers.body().asReader()).ok());
     frame_builder<proto::ActorList> workers;
     workers.body().initActors(1)[0].initWorkers(listed_workers_max + 1);
     BOOST_TEST(!decode(workers.body().asReader()).ok());
@@ -85,11 +92,18 @@ BOOST_AUTO_TEST_CASE(names_are_cut_and_unknown_ones_are_numbers) {
     auto fact = actors[0].initFacts(1)[0];
     fact.setName(std::string(100'000, 'n'));
     fact.setText(std::string(100'000, 't'));
+    auto milestone = actors[0].initMilestones(1)[0];
+    milestone.setSinceStartNs(~std::uint64_t{0});
+    milestone.initNumbers(1)[0].setName(std::string(100'000, 'm'));
     const auto decoded = decode(list.body().asReader());
     BOOST_TEST_REQUIRE(decoded.ok());
     BOOST_TEST(decoded->actors[0].name.size() == limits::name_bytes_max);
     BOOST_TEST(decoded->actors[0].facts.at(0).name.size() == fact_board::name_bytes_max);
     BOOST_TEST(decoded->actors[0].facts.at(0).text.size() == fact_board::text_bytes_max);
+
+    const auto& reached = decoded->actors[0].milestones.at(0);
+    BOOST_TEST(reached.numbers.at(0).name.size() == milestone_board::name_bytes_max);
+    BOOST_TEST(reached.since_start.count() > 0);
 
     all_names names;
     names[node_id{1}].name = "a";

@@ -1,6 +1,10 @@
 #include <boost/test/unit_test.hpp>
 
+#include <sstream>
+
 #include "tools/inspector/fact_table.hpp"
+#include "tools/inspector/records.hpp"
+#include "tools/inspector/views.hpp"
 
 using namespace troupe;
 using namespace troupe::inspector;
@@ -69,6 +73,31 @@ BOOST_AUTO_TEST_CASE(the_columns_of_a_table_are_bounded) {
     const auto tables = fact_tables(nodes, 0);
     BOOST_TEST(tables.at(0).columns.size() == fact_table::columns_max);
     BOOST_TEST(tables[0].has_more);
+}
+
+BOOST_AUTO_TEST_CASE(results_are_the_milestones_of_each_run) {
+    std::map<node_id, actor_list> nodes;
+    actor_row leader = actor_with(3, "8/leader", 8, {}), other = actor_with(4, "7/leader", 7, {});
+    leader.milestones = {{9, std::chrono::seconds{2}, {{"objective", 0.25}, {"phases", 1e6}}},
+                         {10, std::chrono::seconds{4}, {{"gap\n", 1.0 / 3}, {"objective", 0.125}}}};
+    other.milestones = {{0, std::chrono::seconds{1}, {}}};
+    nodes[node_id{1}] = {node_id{1}, "a", 0, {leader, other, actor_with(5, "8/worker-0", 8, {})}};
+    BOOST_TEST(results_of(nodes, 0).size() == 2u);
+    BOOST_TEST(results_of(nodes, 9).empty());
+    const auto runs = results_of(nodes, 8);
+    BOOST_TEST_REQUIRE(runs.size() == 1u);
+    std::ostringstream text;
+    print_results(text, runs);
+    const std::string shown = text.str();
+    BOOST_TEST(shown.starts_with("run 00000008\nmilestone "), shown);
+    for (const char* part :
+         {"objective", "gap\\x0a", "10  2.0 s", "11  4.0 s", "1000000", "0.33333333"})
+        BOOST_TEST(shown.find(part) != std::string::npos, part << " in " << shown);
+    BOOST_TEST(results_record(runs).find(R"("milestone":11,"seconds":4.0,"numbers":{"gap)") !=
+               std::string::npos);
+    std::ostringstream nothing;
+    print_results(nothing, {});
+    BOOST_TEST(nothing.str().starts_with("no run has reached a milestone"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -106,14 +106,14 @@ BOOST_AUTO_TEST_CASE(a_minibatch_to_follow_is_a_number_or_next) {
 }
 
 BOOST_AUTO_TEST_CASE(a_schedule_is_of_one_run_or_of_all) {
-    BOOST_TEST(parse_schedule_terms(words{}).value() == 0u);
-    BOOST_TEST(parse_schedule_terms(words{"run=5c6879d3"}).value() == 0x5c6879d3u);
-    BOOST_TEST(parse_schedule_terms(words{"run=0x7"}).value() == 7u);
+    BOOST_TEST(parse_run_terms("schedule", words{}).value() == 0u);
+    BOOST_TEST(parse_run_terms("schedule", words{"run=5c6879d3"}).value() == 0x5c6879d3u);
+    BOOST_TEST(parse_run_terms("schedule", words{"run=0x7"}).value() == 7u);
 }
 
 BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
     BOOST_TEST(problem_of({"tial"}) ==
-               "there is no view 'tial'; the views are actors, staleness, schedule, tail, "
+               "there is no view 'tial'; the views are actors, staleness, schedule, results, tail, "
                "follow and export");
     BOOST_TEST(problem_of({"tail", "Activation"}) ==
                "'Activation' is no condition; write FIELD=VALUE, as in type=Activation");
