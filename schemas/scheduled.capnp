@@ -169,6 +169,7 @@ struct SavedState {
   milestones @4 :UInt32;        # of a scheduler: probes that have been concluded
   blocks @5 :List(SavedBlock);  # of a worker: those of its next turns
   stopsAt @6 :UInt64;           # of a scheduler: the phase at which the run ends, as a probe has concluded; 0: none has
+  done @7 :Bool;                # of stopsAt: the program says so, not the bound of sweeps
 }
 
 struct SavedBlock {

@@ -29,7 +29,7 @@ result<void> block_shelf::restart(std::uint64_t phase, std::vector<held_block> b
 }
 
 result<void> block_shelf::put(held_block block) {
-    // The worker before is ahead by the blocks that it has at most.
+    // The worker before computes with what this one has handed on: it is ahead by less than a sweep.
     if (block.turn < next_ || block.turn - next_ > 2 * std::uint64_t{ring_.blocks()})
         return bad(block, " is not of the next turns");
     if (block.number != ring_.block_of(worker_, block.turn))

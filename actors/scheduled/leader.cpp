@@ -223,7 +223,8 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
     if (!who)
         return;
-    const bool also_workers = options_.what.what->result_is_with_workers;
+    const bool also_workers =
+        ends_with_workers(*options_.what.what, read_schedule(options_.what.app.getSchedule()).kind);
     if (is_worker(*who) && !also_workers)
         return reject("a worker does not end the run");
     if (course_ != course::running)
@@ -238,14 +239,23 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
 
 namespace {
 
-// By member; workers come first.
-ended_run run_of(std::map<std::size_t, saved_state> ends, std::size_t workers) {
+// By member; workers come first. `blocks`: how many there have to be.
+result<ended_run> run_of(std::map<std::size_t, saved_state> ends, std::size_t workers,
+                         std::size_t blocks) {
     ended_run run;
+    const std::uint64_t phase = ends.begin()->second.number;
     for (auto& [member, state] : ends) {
+        if (member < workers && state.number != phase)
+            return error{errc::protocol, "workers have ended at different phases"};
         (member < workers ? run.workers : run.schedulers).push_back(std::move(state.part));
         std::ranges::move(state.blocks, std::back_inserter(run.blocks));
     }
     std::ranges::sort(run.blocks, {}, &held_block::number);
+    for (std::size_t b = 0; b < run.blocks.size(); ++b)
+        if (run.blocks[b].number != b)
+            return error{errc::protocol, "blocks are missing at the end of the run"};
+    if (run.blocks.size() != blocks)
+        return error{errc::protocol, "blocks are missing at the end of the run"};
     return run;
 }
 
@@ -265,7 +275,11 @@ void leader::write_result() {
     out->site.directory = options_.what.app.getResult().getDirectory().cStr();
     out->site.column_names = options_.data->column_names();
     out->site.row_names = options_.data->row_names();
-    out->run = run_of(std::exchange(answers_.ends, {}), workers());
+    auto ended =
+        run_of(std::exchange(answers_.ends, {}), workers(), options_.what.shares.blocks.size());
+    if (!ended)
+        return finish(ended.failure());
+    out->run = std::move(*ended);
     work_.submit(
         *options_.io,
         {.work = [out, write = options_.what.what->write_result](compute_context&) -> result<void> {

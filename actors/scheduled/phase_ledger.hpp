@@ -77,6 +77,8 @@ class phase_ledger {
     // ---- what is known ----
     std::uint64_t folded() const noexcept { return folded_; } // all phases below it
     bool owns(std::uint64_t number) const noexcept { return owner(number) == shape_.scheduler; }
+    // Whether an own phase is still to be chosen: nothing is behind the end of a run, once that is known.
+    bool chooses(std::uint64_t number) const noexcept;
     const phase& own(std::uint64_t number) const;    // chosen and not yet folded
     phase_header header(std::uint64_t number) const; // of one that is next
     std::span<const payload> partials(std::uint64_t number) const;

@@ -257,7 +257,7 @@ struct program {
     // What the schedules may be; the first is recommended where another one is given.
     std::vector<schedule_kind> schedules = {schedule_kind::dynamic, schedule_kind::cyclic};
     // Part of the result is with the workers: they save what they are when the run ends, too, which is at a phase after
-    // the probe that concludes it. Programs whose variables rotate are so.
+    // the probe that concludes it. With a rotation it is always so.
     bool result_is_with_workers = false;
     // `troupe evaluate`: how well the result fits the data, which has targets if the program needs them. Numbers by name,
     // for each solution that the result has: for every lambda of a path. Empty: the program does not say. Blocks on

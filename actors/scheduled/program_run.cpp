@@ -41,6 +41,10 @@ stop_settings read_stop(proto::ProgramStop::Reader from) {
     return {from.getGap(), from.getSweeps(), from.getPhases(), from.getSeconds()};
 }
 
+bool ends_with_workers(const program& what, schedule_kind by) {
+    return what.result_is_with_workers || by == schedule_kind::rotation;
+}
+
 void write_run(proto::ProgramRun::Builder to, const program_run& run) {
     to.setProgram(run.what->name);
     to.getSettings().set(run.app.getProgram().getSettings());
@@ -183,7 +187,7 @@ result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options
                   site.schedule.window};
     made.stop = site.stop;
     made.seed = site.seed;
-    made.result_is_with_workers = (*what)->result_is_with_workers;
+    made.result_is_with_workers = ends_with_workers(**what, site.schedule.kind);
     if (!site.blocks.empty())
         made.ring = site.ring();
     return prepared<scheduler_actor>(on, "scheduler-" + std::to_string(site.scheduler),
@@ -218,7 +222,7 @@ result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader option
     made.workers = site.workers;
     made.schedulers = static_cast<std::uint32_t>(site.variables.size());
     made.window = site.schedule.window;
-    made.result_is_with_workers = (*what)->result_is_with_workers;
+    made.result_is_with_workers = ends_with_workers(**what, site.schedule.kind);
     if (!site.blocks.empty())
         made.ring = site.ring();
     return prepared<program_worker>(on, "worker-" + std::to_string(site.worker), std::move(made));

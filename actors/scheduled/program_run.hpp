@@ -28,6 +28,9 @@ struct program_run {
 void write_run(proto::ProgramRun::Builder to, const program_run& run);
 program_site site_of(const program_run& run, memory_pool& memory);
 
+// Whether workers save what they are when the run ends, too: blocks are with them.
+bool ends_with_workers(const program& what, schedule_kind by);
+
 inline constexpr const char* scheduler_role = "scheduler";
 inline constexpr const char* worker_role = "program-worker";
 

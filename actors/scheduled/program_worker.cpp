@@ -75,7 +75,8 @@ bool program_worker::is_of_leader(const frame& f) {
 
 void program_worker::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // Any actor may write to this one. The end of one of the run is reported to the leader.
-    const bool is_of_run = f.from() == options_.leader || run_.scheduler(f.from());
+    const bool is_of_run =
+        f.from() == options_.leader || run_.scheduler(f.from()) || run_.worker(f.from());
     if (is_of_run && !body.getGone())
         quit(read_failure(body).in("a message was refused"));
 }

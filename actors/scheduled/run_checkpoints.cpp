@@ -148,7 +148,8 @@ result<fs::path> run_checkpoints::save(const saved_commit& commit) {
                            {"sha256", written->sha256},
                            {"names", state.part.names},
                            {"lists", lists_of(state)},
-                           {"stops_at", state.stops_at},
+                           {"stops_at", state.end.phase},
+                           {"done", state.end.is_done},
                            {"milestones", state.milestones}});
     }
     const json manifest = {{"format", format_name},
@@ -186,7 +187,7 @@ struct listed_member {
         std::uint64_t turn = 0; // of a block
     };
     std::vector<list> lists;
-    std::uint64_t stops_at = 0;
+    run_end end;
     std::uint32_t milestones = 0;
 };
 
@@ -197,7 +198,7 @@ std::optional<listed_member> read_member(const json& map) {
         m.hash = map.at("sha256").get<std::string>();
         m.names = map.at("names").get<std::vector<std::string>>();
         m.milestones = map.at("milestones").get<std::uint32_t>();
-        m.stops_at = map.value("stops_at", std::uint64_t{0});
+        m.end = {map.value("stops_at", std::uint64_t{0}), map.value("done", false)};
         for (const json& l : map.at("lists"))
             m.lists.push_back({l.at("kind").get<std::string>(), l.at("number").get<std::uint64_t>(),
                                l.at("tensors").get<std::size_t>(),
@@ -267,7 +268,7 @@ result<saved_state> load_member(const fs::path& checkpoint, const json& map,
     saved_state state;
     state.number = phase_of(checkpoint.filename().string()).value();
     state.milestones = listed->milestones;
-    state.stops_at = listed->stops_at;
+    state.end = listed->end;
     state.part.names = listed->names;
     for (const std::string& name : listed->names)
         state.part.tensors.push_back(take("part." + name));

@@ -39,7 +39,8 @@ void write_state(proto::SavedState::Builder to, const saved_state& state,
                  std::vector<tensor>& tensors) {
     to.setNumber(state.number);
     to.setMilestones(state.milestones);
-    to.setStopsAt(state.stops_at);
+    to.setStopsAt(state.end.phase);
+    to.setDone(state.end.is_done);
     auto names = to.initNames(static_cast<capnp::uint>(state.part.names.size()));
     for (capnp::uint i = 0; i < names.size(); ++i)
         names.set(i, state.part.names[i]);
@@ -65,7 +66,7 @@ result<saved_state> read_state(proto::SavedState::Reader from, std::span<const t
     saved_state state;
     state.number = from.getNumber();
     state.milestones = from.getMilestones();
-    state.stops_at = from.getStopsAt();
+    state.end = {from.getStopsAt(), from.getDone()};
     tensor_taker taker{tensors};
     if (!taker.has(from.getNames().size()))
         return too_few;

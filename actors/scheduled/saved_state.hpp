@@ -13,6 +13,12 @@
 
 namespace troupe::scheduled {
 
+// Where a run ends whose result is with the workers, once a probe has concluded that it does.
+struct run_end {
+    std::uint64_t phase = 0; // 0: none has
+    bool is_done = false;    // the program says so, not a bound of sweeps
+};
+
 struct saved_state {
     std::uint64_t number = 0; // the phase
     saved_part part;
@@ -20,8 +26,7 @@ struct saved_state {
     std::deque<phase_deltas> deltas; // of a scheduler: those before `number` that are still needed
     std::uint32_t milestones = 0;    // probes that have been concluded
     std::vector<held_block> blocks;  // of a worker: those of its next turns
-    std::uint64_t stops_at =
-        0; // the phase at which the run ends, as a probe concluded; 0: none did
+    run_end end;                     // of a scheduler
 };
 
 // Writes the state's lists, and its tensors into `tensors`, which become attachments of the same message.

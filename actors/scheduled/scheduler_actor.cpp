@@ -62,7 +62,9 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     ledger_ = std::move(ledger);
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
-    stops_at_ = state->stops_at;
+    // A run that goes on with more sweeps does not end where it would have.
+    const bool holds = state->end.is_done || milestones_ >= options_.stop.sweeps;
+    end_ = holds ? state->end : run_end{};
     progress_.start(state->number);
     show_progress();
     const auto kept = std::make_shared<saved_part>(std::move(state->part));
@@ -272,7 +274,7 @@ void scheduler_actor::pull(std::uint64_t number) {
         step::pull, number, is_small(partials),
         [part = options_.part, own = ledger_.own(number), deltas = ledger_.in_flight(number),
          all = std::vector<payload>{partials.begin(), partials.end()}, next,
-         is_own = ledger_.owns(next), seed = options_.seed,
+         is_own = ledger_.chooses(next), seed = options_.seed,
          ring = options_.ring]() -> result<pulled> {
             auto changes = part->pull(own, deltas, all);
             if (!changes)
@@ -386,7 +388,7 @@ void scheduler_actor::send_state(saved_part part, frame_builder<Message> message
                       .deltas = ledger_.recent_deltas(),
                       .milestones = milestones_,
                       .blocks = {},
-                      .stops_at = stops_at_};
+                      .end = end_};
     std::vector<tensor> tensors;
     write_state(message.body().initState(), state, tensors);
     for (tensor& t : tensors)

@@ -95,9 +95,8 @@ class scheduler_actor final : public actor {
     std::vector<phase>
         restored_; // phases that were under way in the state to start from; sent when the phases begin
     phase_mark to_mark_ = phase_mark::none; // the next phase that is chosen
-    // The phase at which the run ends, as a probe concluded; 0: none did.
-    std::uint64_t stops_at_ = 0;
-    std::uint32_t milestones_ = 0; // probes that have been concluded
+    run_end end_;                           // as a probe has concluded
+    std::uint32_t milestones_ = 0;          // probes that have been concluded
     const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
     worker_progress progress_; // of a run; scheduler 0 keeps it, as every run has one
     work_queue work_;

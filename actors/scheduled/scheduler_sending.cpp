@@ -1,4 +1,7 @@
 // What a scheduler tells the workers and the other schedulers of its phases, and where the run stops.
+#include <algorithm>
+#include <array>
+
 #include "actors/scheduled/scheduler_actor.hpp"
 
 namespace troupe::scheduled {
@@ -54,8 +57,8 @@ void scheduler_actor::concluded(std::uint64_t probe, bool is_done) {
         is_done || (options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps);
     if (is_over && !options_.result_is_with_workers)
         return end();
-    if (is_over && stops_at_ == 0)
-        stops_at_ = probe + options_.shape.window + 1;
+    if (is_over && end_.phase == 0)
+        end_ = {probe + options_.shape.window + 1, is_done};
     folded({});
 }
 
@@ -65,7 +68,9 @@ bool scheduler_actor::is_last(std::uint64_t number) const {
         return false;
     const auto& ring = options_.ring;
     const std::uint64_t swept = ring ? options_.stop.sweeps * ring->phases_per_sweep() : 0;
-    return number == options_.stop.phases || number == swept || number == stops_at_;
+    // A run that goes on with smaller bounds may have passed them.
+    return std::ranges::any_of(std::array{options_.stop.phases, swept, end_.phase},
+                               [&](std::uint64_t last) { return last > 0 && number >= last; });
 }
 
 } // namespace troupe::scheduled

@@ -133,6 +133,9 @@ class Rotation(TroupeTest):
         resumed = self.troupe("run", self.app(slow), "--nodes", 2, "--resume")
         self.assertEqual(resumed.code, 0, str(resumed))
         self.assertEqual(self.result(), expected)
+        for bound in ("stop.sweeps=1", "stop.phases=3"):     # passed long ago
+            at_once = self.troupe("run", self.app(slow), "--nodes", 2, "--resume", "--set", bound, timeout=30)
+            self.assertEqual(at_once.code, 0, str(at_once))
 
     def test_the_inspector_shows_where_the_blocks_are(self):
         run = self.start("run", self.app(LDA.replace("sweeps: 40", "sweeps: 1000000")), "--nodes", 2, "--json")
