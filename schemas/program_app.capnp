@@ -207,6 +207,6 @@ struct ProgramResult {
 
 struct ProgramCheckpoint {
   directory @0 :Text $A.required $A.path $A.doc("Folder for the checkpoints; created if missing.");
-  everySeconds @1 :UInt32 = 60 $A.min(1) $A.max(1000000) $A.doc("Seconds between two checkpoints.");
+  everySeconds @1 :UInt32 = 10 $A.min(1) $A.max(1000000) $A.doc("Seconds between two checkpoints.");
   keep @2 :UInt32 = 2 $A.min(1) $A.max(1000) $A.doc("Checkpoints kept; older ones are deleted.");
 }

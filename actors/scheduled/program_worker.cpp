@@ -188,7 +188,7 @@ void program_worker::started() {
 
 void program_worker::take_phase(proto::Phase::Reader body, const frame& f) {
     const message_age age = run_.age_of(body.getIncarnation());
-    if (age == message_age::past)
+    if (age == message_age::past || course_ == course::ended)
         return;
     const std::uint64_t number = body.getNumber();
     if (age == message_age::future || run_.scheduler(f.from()) != number % options_.schedulers)
@@ -220,7 +220,7 @@ void program_worker::take_phase(proto::Phase::Reader body, const frame& f) {
 
 void program_worker::take_block(proto::BlockTurn::Reader body, const frame& f) {
     const message_age age = run_.age_of(body.getIncarnation());
-    if (age == message_age::past)
+    if (age == message_age::past || course_ == course::ended)
         return;
     if (age == message_age::future || !shelf_ || course_ != course::at_work ||
         run_.worker(f.from()) != options_.ring->worker_before(options_.worker))
@@ -255,7 +255,12 @@ void program_worker::go_on() {
             a->blocks = shelf_->all_at(a->told.number);
         if (a->is_turn)
             a->block = shelf_->take(shelf_->ring().turns_before(a->told.number));
+        const bool is_end = a->mark == phase_mark::stop;
         submit(std::move(a));
+        if (!is_end)
+            continue;
+        course_ = course::ended;
+        return arrived_.clear();
     }
 }
 

@@ -42,6 +42,7 @@ class program_worker final : public actor {
         taking, // its share of the data
         ready,  // has all of it; waits for an incarnation, or for its state to be loaded
         at_work,
+        ended, // at a phase marked `stop`: later ones are nobody's
     };
     // A phase that has arrived, and what its work makes.
     struct assignment {

@@ -137,6 +137,12 @@ class Rotation(TroupeTest):
             at_once = self.troupe("run", self.app(slow), "--nodes", 2, "--resume", "--set", bound, timeout=30)
             self.assertEqual(at_once.code, 0, str(at_once))
 
+    def test_little_data_takes_fewer_workers(self):
+        (self.folder / "texts.txt").write_text("one two\ntwo three\nthree one\n")
+        run = self.troupe("run", self.app(LDA.replace("topics: 8", "topics: 2")), "--nodes", 2, "--json")
+        self.assertEqual(run.code, 0, str(run))
+        self.assertEqual([a["actor"] for a in run.event("start")[0]["plan"]["actors"]], ["worker-0", "scheduler-0"])
+
     def test_the_inspector_shows_where_the_blocks_are(self):
         run = self.start("run", self.app(LDA.replace("sweeps: 40", "sweeps: 1000000")), "--nodes", 2, "--json")
         start = self.read_event(run, "start")
@@ -168,7 +174,10 @@ class Rotation(TroupeTest):
     def test_what_does_not_fit_is_one_line(self):
         def refused(why, *settings, text=LDA):
             self.assert_one_line_error(self.troupe("check", self.app(text), *settings), 2, why)
+        self.ratings()
         refused("write schedule: {rotation: {}}", text=LDA.replace("rotation: {blocks_per_worker: 2}", "dynamic: {}"))
+        refused("write schedule: {rotation: {}} or schedule: {cyclic: {}}",
+                text=FACTORS.replace("rotation: {}", "dynamic: {}"))
         refused("a rotation has one", "--set", "schedule.shards=2")
         ran = self.troupe("run", self.app(LDA), "--set", "schedule.rotation.blocks_per_worker=64",
                           "--set", "schedule.workers=2")

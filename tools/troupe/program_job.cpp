@@ -127,9 +127,16 @@ class program_of_data final : public job {
     }
 
   private:
+    // If none are asked for, one for each device that there is enough data for.
     std::size_t workers(const std::vector<plan_device>& devices) const {
-        const std::uint32_t wanted = app_.app().getSchedule().getWorkers();
-        return wanted > 0 ? wanted : devices.size();
+        const auto schedule = app_.app().getSchedule();
+        if (schedule.getWorkers() > 0)
+            return schedule.getWorkers();
+        std::uint64_t most = data_->shape().rows;
+        if (schedule.isRotation())
+            most = std::min(most,
+                            data_->shape().columns / schedule.getRotation().getBlocksPerWorker());
+        return std::clamp<std::uint64_t>(most, 1, devices.size());
     }
     std::size_t schedulers() const { return app_.app().getSchedule().getShards(); }
     std::size_t blocks(const std::vector<plan_device>& devices) const {
@@ -159,6 +166,8 @@ std::string identity_of(const program_app& app, const program& what, const data_
     all.disownResult();
     all.disownCheckpoint();
     all.disownBase();
+    if (all.hasSchedule())
+        all.getSchedule().setWorkers(0); // as many as there are, however they are asked for
     return render_app(capnp::DynamicStruct::Reader{all.asReader()}, app.members()) + "module " +
            what.module_sha256 + ", " + std::to_string(data.rows) + " rows, " +
            std::to_string(data.columns) + " columns, " + std::to_string(data.entries) + " entries";
@@ -215,10 +224,13 @@ result<void> check_schedule(const program_app& app, const program& what) {
     const auto kind = read_schedule(app.app().getSchedule()).kind;
     if (std::ranges::count(what.schedules, kind) > 0)
         return {};
-    const std::string wanted = keys[static_cast<std::size_t>(what.schedules.front())];
+    std::string wanted;
+    for (const schedule_kind one : what.schedules)
+        wanted += std::string{wanted.empty() ? "" : " or "} + "schedule: {" +
+                  keys[static_cast<std::size_t>(one)] + ": {}}";
     return app.error_at("schedule", std::string{"is "} + keys[static_cast<std::size_t>(kind)] +
                                         ", which the program " + what.name +
-                                        " does not take; write schedule: {" + wanted + ": {}}");
+                                        " does not take; write " + wanted);
 }
 
 result<std::unique_ptr<job>> open(const app_definition& definition,
