@@ -1,12 +1,15 @@
 // topic_model.hpp: the files of a result.
 #include <fstream>
 #include <sstream>
+#include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
 #include "actors/data/npy_elements.hpp"
 #include "apps/lda/lda_limits.hpp"
 #include "apps/lda/topic_model.hpp"
+#include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 
 namespace troupe::lda {
 
@@ -70,6 +73,12 @@ result<void> read_names(const std::filesystem::path& file, topic_model& model) {
     if (!model.names.empty() && model.names.size() != model.words)
         return bad(file, "has " + std::to_string(model.names.size()) + " words instead of " +
                              std::to_string(model.words));
+    std::unordered_set<std::string> seen;
+    for (const std::string& name : model.names)
+        if (!seen.insert(name).second)
+            return bad(file, "has the word \"" + printable(name, troupe::limits::name_bytes_max) +
+                                 "\" twice, so that its topics are not known; train with data in "
+                                 "which each word is one column");
     return {};
 }
 

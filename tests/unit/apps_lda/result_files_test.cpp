@@ -122,6 +122,11 @@ BOOST_AUTO_TEST_CASE(that_do_not_fit_each_other_are_no_model) {
     };
     write(f.folder.path() / "words.txt", "one\ntwo\n");
     BOOST_TEST(refusal().find("has 2 words instead of 40") != std::string::npos);
+    std::string twice;
+    for (std::size_t w = 0; w < 40; ++w)
+        twice += w == 7 ? "w6\n" : f.site.column_names[w] + "\n";
+    write(f.folder.path() / "words.txt", twice);
+    BOOST_TEST(refusal().find("has the word \"w6\" twice") != std::string::npos);
     std::string summary = text_of(f.folder.path() / "summary.json");
     write(f.folder.path() / "summary.json",
           summary.replace(summary.find("\"words\": 40"), 11, "\"words\": 41"));
