@@ -82,6 +82,17 @@ BOOST_AUTO_TEST_CASE(are_read_back_as_the_model) {
     BOOST_TEST(words == expected, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(have_no_words_of_an_earlier_run) {
+    finished f;
+    BOOST_REQUIRE(write_result(f.site, f.run).ok());
+    f.site.column_names.clear();
+    const auto names = write_result(f.site, f.run);
+    BOOST_REQUIRE(names.ok());
+    BOOST_TEST(names->back() == "summary.json");
+    BOOST_TEST(!std::filesystem::exists(f.folder.path() / "words.txt"));
+    BOOST_TEST(load_model(f.folder.path()).value().names.empty());
+}
+
 BOOST_AUTO_TEST_CASE(have_the_words_with_most_tokens_first) {
     const finished f;
     BOOST_REQUIRE(write_result(f.site, f.run).ok());
