@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -175,6 +176,16 @@ BOOST_AUTO_TEST_CASE(scores_what_is_held_out_apart_from_the_rest) {
     BOOST_REQUIRE(numbers->front().size() == 2u);
     BOOST_TEST(numbers->front()[0].value == 1); // 6 - (3 + 2)
     BOOST_TEST(numbers->front()[1].name == "training rmse");
+}
+
+BOOST_AUTO_TEST_CASE(reads_no_files_that_are_too_long) {
+    use_of of{named_model(), three_ratings(), {"10", "20"}, {"9", "7"}};
+    const auto refuses = [&](const char* name) {
+        std::ofstream{of.folder.path() / name} << std::string(1u << 17, ' ');
+        return score(of.use).failure().message().find(": too long for the") != std::string::npos;
+    };
+    BOOST_TEST(refuses("user_names.txt"));
+    BOOST_TEST(refuses("model.json"));
 }
 
 BOOST_AUTO_TEST_CASE(needs_ratings_and_a_result) {
