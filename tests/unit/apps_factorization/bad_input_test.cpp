@@ -88,6 +88,12 @@ BOOST_AUTO_TEST_CASE(refuses_more_factors_than_a_machine_can_have) {
     BOOST_TEST(fits.failure().message() ==
                "rank: the factors of all users, or of all items, are more than 1 TiB; use a rank "
                "of at most 256");
+    site.data = {10, 1u << 20, 1000, true};
+    site.blocks = {{0, 1u << 16}, {1u << 16, (1u << 20) - (1u << 16)}};
+    BOOST_TEST(check(site).failure().message().starts_with(
+        "rank: the factors of a block of 983040 items are a message of more than 1 GiB"));
+    site.blocks = {{0, 1u << 16}};
+    BOOST_TEST(check(site).ok());
 }
 
 BOOST_AUTO_TEST_CASE(says_so_when_the_factors_do_not_fit_into_memory) {
