@@ -19,6 +19,7 @@ result<std::vector<std::string>> read_vocabulary(const std::string& path) {
     if (!lines)
         return lines.failure();
     std::vector<std::string> words;
+    std::unordered_map<std::string, std::size_t> numbers;
     const auto read = for_each_line(*lines, [&](std::string_view line) -> std::string {
         const std::string_view word = trimmed(line);
         if (!is_printable_name(word, limits::name_bytes_max))
@@ -26,6 +27,10 @@ result<std::vector<std::string>> read_vocabulary(const std::string& path) {
                    std::to_string(limits::name_bytes_max) + " bytes in UTF-8 in each line";
         if (words.size() == limits::matrix_columns_max)
             return "more than " + std::to_string(limits::matrix_columns_max) + " words";
+        const auto [known, is_new] = numbers.emplace(word, words.size());
+        if (!is_new)
+            return "the word " + quoted(word) + " as in line " + std::to_string(known->second + 1) +
+                   "; give each word once";
         words.emplace_back(word);
         return {};
     });

@@ -11,6 +11,11 @@ namespace troupe::factorization {
 
 namespace {
 
+error of_another_build(const coordinate_step& step, const coordinate_rows& rows) {
+    return {errc::protocol, "a scheduler of factorization has other phases than its worker (" +
+                                text_of(step, rows) + "); start nodes of the same build"};
+}
+
 double square_of(float f) {
     return static_cast<double>(f) * static_cast<double>(f);
 }
@@ -71,9 +76,13 @@ result<void> coordinate_users::begin(const rating_moments& all) {
 }
 
 result<void> coordinate_users::apply(const scheduled::phase_deltas& deltas) {
-    if (deltas.changes.empty())
-        return {};
     const coordinate_step step = options_.order.step(deltas.number);
+    const bool has_changes =
+        step.what == coordinate_step::kind::moments || step.what == coordinate_step::kind::items;
+    if (deltas.changes.empty() == has_changes)
+        return of_another_build(step, form_);
+    if (!has_changes)
+        return {};
     if (step.what == coordinate_step::kind::moments) {
         const auto m = scheduled::read<double>(deltas.changes, 0, 3, "the mean of the ratings");
         if (!m)
@@ -168,8 +177,10 @@ result<scheduled::payload> coordinate_users::push(const scheduled::phase& p, com
         if (!out_)
             return error{errc::protocol, "a phase of factorization does not follow its group's"};
         return partial_of(step.scheduler * options_.order.sets + step.set);
-    default:
+    case coordinate_step::kind::idle:
         return scheduled::payload{};
+    default:
+        return of_another_build(step, form_);
     }
 }
 
@@ -216,8 +227,11 @@ sweep_sums coordinate_users::sums() {
 }
 
 // All for scheduler 0.
-result<scheduled::payload> coordinate_users::probe(const scheduled::phase&, std::uint32_t scheduler,
-                                                   compute_context&) {
+result<scheduled::payload> coordinate_users::probe(const scheduled::phase& p,
+                                                   std::uint32_t scheduler, compute_context&) {
+    if (const coordinate_step step = options_.order.step(p.number);
+        step.what != coordinate_step::kind::probe)
+        return of_another_build(step, form_);
     if (scheduler > 0)
         return to_payload(*options_.memory, {});
     take_out({}, false);

@@ -11,10 +11,15 @@
 
 #include "actors/data/npy_elements.hpp"
 #include "apps/factorization/factorization_limits.hpp"
+#include "schemas/base/limits.hpp"
 
 namespace troupe::factorization {
 
 namespace {
+
+constexpr std::uint64_t description_bytes_max = 1u << 16;
+// A name may be of 128 bytes, which may be written as several each.
+constexpr std::uint64_t name_line_bytes_max = 4 * troupe::limits::name_bytes_max + 1;
 
 struct array_file {
     const char* name;
@@ -84,6 +89,12 @@ result<std::vector<std::string>> read_names(const std::filesystem::path& path,
     std::error_code failed;
     if (!std::filesystem::exists(path, failed))
         return std::vector<std::string>{};
+    const auto length = file_length(path);
+    if (!length)
+        return length.failure();
+    if (*length / name_line_bytes_max > count)
+        return error{errc::data, path.string() + ": too long for the names that model.json says; "
+                                                 "both must be of the same run"};
     std::ifstream file{path, std::ios::binary};
     std::vector<std::string> names;
     for (std::string line; names.size() <= count && std::getline(file, line);)
@@ -106,6 +117,11 @@ std::uint64_t count_in(const nlohmann::json& json, const char* key, std::uint64_
 result<factor_model> read_description(const std::filesystem::path& path) {
     errno = 0;
     std::ifstream file{path, std::ios::binary};
+    const auto length = file_length(path);
+    if (file && length && *length > description_bytes_max)
+        return error{errc::data, path.string() +
+                                     ": too long for the model.json of a factorization; "
+                                     "name the folder of the result of such a run"};
     const std::string text{std::istreambuf_iterator<char>{file}, {}};
     if (!file)
         return error{errc::io, path.string() + ": cannot be read: " + std::strerror(errno)};

@@ -71,6 +71,11 @@ result<void> check(const scheduled::program_site& site) {
                      "the factors of all users, or of all items, are more than 1 TiB; use a "
                      "rank of at most " +
                          std::to_string(limits::factors_max / std::max(data.rows, data.columns)));
+    for (const scheduled::number_range& block : site.blocks)
+        if (s.by == method::sgd && block.count > limits::block_factors_max / s.rank)
+            return wrong("rank", "the factors of a block of " + std::to_string(block.count) +
+                                     " items are a message of more than 1 GiB; use a smaller rank, "
+                                     "or more schedule.rotation.blocks_per_worker");
     return {};
 }
 

@@ -17,24 +17,34 @@ namespace {
 
 using scheduled::result_use;
 
-// The model's numbers of the data's users, or items.
+// Users, or items: of the model, or of the data.
+struct named_side {
+    const std::vector<std::string>& names; // of all, or none
+    std::uint64_t count = 0;
+};
+
+// The model's numbers of the data's users, or items: by their names, or if neither has any by their places.
 class known_numbers {
   public:
-    known_numbers(const std::vector<std::string>& model, std::uint64_t model_count,
-                  std::vector<std::string> data, std::uint64_t data_count)
-        : names_{std::move(data)} {
-        numbers_.resize(data_count);
-        if (model.empty() || names_.size() != data_count) {
-            for (std::uint64_t i = 0; i < std::min(model_count, data_count); ++i)
-                numbers_[i] = i;
-            return;
-        }
-        std::unordered_map<std::string, std::uint64_t> by_name;
-        for (std::uint64_t i = 0; i < model.size(); ++i)
-            by_name.emplace(model[i], i);
-        for (std::uint64_t i = 0; i < data_count; ++i)
-            if (const auto found = by_name.find(names_[i]); found != by_name.end())
-                numbers_[i] = found->second;
+    // `what`: "users" or "items".
+    static result<known_numbers> make(const std::string& what, const named_side& model,
+                                      const named_side& data, const std::string& folder) {
+        const bool model_has = !model.names.empty() && model.names.size() == model.count,
+                   data_has = !data.names.empty() && data.names.size() == data.count;
+        if (model_has != data_has)
+            return error{errc::usage,
+                         "the " + what + " of " +
+                             (model_has
+                                  ? folder + " have names, but those of the data have none"
+                                  : "the data have names, but those of " + folder + " have none") +
+                             "; give data from the same kind of file"};
+        if (!model_has && model.count != data.count)
+            return error{errc::usage, "the data has " + std::to_string(data.count) + " " + what +
+                                          ", but " + folder + " is of " +
+                                          std::to_string(model.count) +
+                                          "; without names both must have the same"};
+        return known_numbers{model.names, model_has ? data.names : std::vector<std::string>{},
+                             data.count};
     }
 
     std::optional<std::uint64_t> of(std::uint64_t i) const { return numbers_.at(i); }
@@ -46,6 +56,19 @@ class known_numbers {
     }
 
   private:
+    known_numbers(const std::vector<std::string>& model, std::vector<std::string> data,
+                  std::uint64_t count)
+        : names_{std::move(data)}, numbers_(count) {
+        std::unordered_map<std::string, std::uint64_t> by_name;
+        for (std::uint64_t i = 0; i < model.size(); ++i)
+            by_name.emplace(model[i], i);
+        for (std::uint64_t i = 0; i < count; ++i)
+            if (names_.empty())
+                numbers_[i] = i;
+            else if (const auto found = by_name.find(names_[i]); found != by_name.end())
+                numbers_[i] = found->second;
+    }
+
     std::vector<std::string> names_;
     std::vector<std::optional<std::uint64_t>> numbers_;
 };
@@ -69,9 +92,15 @@ result<opened_model> open(const result_use& use) {
     if (!use.data.is_sparse)
         return error{errc::data, "the data is a dense matrix, and factorization predicts ratings; "
                                  "give it ratings"};
-    known_numbers users{model->user_names, model->users, use.rows->row_names(), use.data.rows};
-    known_numbers items{model->item_names, model->items, use.column_names, use.data.columns};
-    return opened_model{std::move(*model), std::move(users), std::move(items)};
+    const std::string folder = use.directory.string();
+    const std::vector<std::string> row_names = use.rows->row_names();
+    auto users = known_numbers::make("users", {model->user_names, model->users},
+                                     {row_names, use.data.rows}, folder);
+    auto items = known_numbers::make("items", {model->item_names, model->items},
+                                     {use.column_names, use.data.columns}, folder);
+    if (const error* failure = scheduled::first_failure(users, items))
+        return *failure;
+    return opened_model{std::move(*model), std::move(*users), std::move(*items)};
 }
 
 // Of each rating that the data has, and of each that is held out: user, item, rating.

@@ -52,16 +52,21 @@ class document_topics {
                 return c.count;
         return 0;
     }
-    // One more token. Fewer must be counted than the document has.
-    void add(std::size_t document, std::uint32_t topic) noexcept {
+    // One more token. False, and nothing changes, if the document has no room for another topic, as all of its tokens are
+    // counted.
+    bool add(std::size_t document, std::uint32_t topic) noexcept {
         place& p = places_[document];
         topic_count* const own = counts_ + p.start;
         std::uint32_t i = 0;
         while (i < p.length && own[i].topic != topic)
             ++i;
-        if (i == p.length)
+        if (i == p.length) {
+            if (p.length == p.room)
+                return false;
             own[p.length++] = {topic, 0};
+        }
         ++own[i].count;
+        return true;
     }
     // One token that is counted has another topic than before. `at`: the place of the former one in of(document).
     void move(std::size_t document, std::size_t at, std::uint32_t to) noexcept {

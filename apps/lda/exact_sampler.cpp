@@ -85,6 +85,8 @@ result<void> exact_sampler::sample(const tokens_of_word& tokens, word_row& row,
         if (i + 4 < count)
             documents.prefetch(document(i + 4));
         const std::uint32_t old = tokens.topics[i];
+        if (old >= topics_)
+            return token_without_topic();
         if (row.counts()[old] <= 0)
             return error{errc::protocol, "a block has fewer tokens of a word than there are"};
         const float before = phi_[old],

@@ -12,7 +12,8 @@ inline constexpr std::uint32_t topics_max = 65535;
 inline constexpr std::uint32_t exact_topics_max = 5000;
 // Counts of a word and a topic in word_topics.npy: 8 GiB.
 inline constexpr std::uint64_t counts_max = 1ull << 31;
-// Numbers in the rows of one block: 1 GiB, as it is sent from worker to worker.
+// Numbers in the rows of one block: 1 GiB, as it is sent from worker to worker. A saved state carries all blocks that a
+// worker holds, so that it may be as many times larger.
 inline constexpr std::uint64_t block_numbers_max = 1ull << 28;
 // Tokens of one document.
 inline constexpr std::uint64_t document_tokens_max = (1ull << 31) - 1;

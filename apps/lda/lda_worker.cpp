@@ -82,14 +82,19 @@ result<void> lda_worker::apply(const scheduled::phase_deltas& deltas) {
 }
 
 // Random topics for tokens that have none.
-void lda_worker::start(const tokens_of_word& tokens, random_stream& random) {
+result<void> lda_worker::start(const tokens_of_word& tokens, random_stream& random) {
     for (std::size_t i = 0; i < tokens.topics.size(); ++i) {
+        if (tokens.topics[i] != no_topic)
+            return token_with_topic();
         const auto topic = static_cast<std::uint32_t>(random.below(options_.settings.topics));
+        if (!documents_->start(tokens.first + i, static_cast<std::size_t>(tokens.documents[i]),
+                               topic))
+            return token_with_topic();
         tokens.topics[i] = static_cast<std::uint16_t>(topic);
-        documents_->start(tokens.first + i, static_cast<std::size_t>(tokens.documents[i]), topic);
         row_.add(topic);
         totals_.counts().change(topic, 1);
     }
+    return {};
 }
 
 result<void> lda_worker::compute(std::uint64_t word, std::uint64_t turn) {
@@ -97,8 +102,7 @@ result<void> lda_worker::compute(std::uint64_t word, std::uint64_t turn) {
     random_stream random = stream_of(options_, turn, word);
     if (options_.ring.sweep_of_turn(turn) > 0)
         return documents_->sample(tokens, row_, totals_.counts(), random);
-    start(tokens, random);
-    return {};
+    return start(tokens, random);
 }
 
 result<payload> lda_worker::turn(const scheduled::phase& p, scheduled::held_block& block,

@@ -66,7 +66,7 @@ class lda_worker final : public scheduled::worker_part {
     };
 
     result<void> compute(std::uint64_t word, std::uint64_t turn);
-    void start(const tokens_of_word& tokens, random_stream& random);
+    result<void> start(const tokens_of_word& tokens, random_stream& random);
     result<void> load_topics(const scheduled::saved_part& saved);
 
     worker_options options_;

@@ -1,16 +1,23 @@
 // topic_model.hpp: the files of a result.
 #include <fstream>
 #include <sstream>
+#include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
 #include "actors/data/npy_elements.hpp"
 #include "apps/lda/lda_limits.hpp"
 #include "apps/lda/topic_model.hpp"
+#include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 
 namespace troupe::lda {
 
 namespace {
+
+constexpr std::uint64_t summary_bytes_max = 1u << 16;
+// A name may be of 128 bytes, which may be written as several each.
+constexpr std::uint64_t word_bytes_max = 4 * troupe::limits::name_bytes_max + 1;
 
 error bad(const std::filesystem::path& file, const std::string& sentence) {
     return {errc::data, file.string() + ": " + sentence};
@@ -18,19 +25,26 @@ error bad(const std::filesystem::path& file, const std::string& sentence) {
 
 result<topic_model> read_summary(const std::filesystem::path& file) {
     std::ifstream in{file, std::ios::binary};
-    if (!in)
+    const auto length = file_length(file);
+    if (!in || !length)
         return error{errc::io, file.string() + ": cannot be read; name the folder of a result of "
                                                "lda"};
+    if (*length > summary_bytes_max)
+        return bad(file, "is too long for a summary; name the folder of a result of lda");
     const auto summary = nlohmann::json::parse(in, nullptr, false);
     const auto number = [&](const char* name) {
         const bool has = summary.is_object() && summary.contains(name) && summary[name].is_number();
         return has ? summary[name].get<double>() : 0.0;
     };
+    const auto is_count = [&](const char* name) {
+        return summary.is_object() && summary.contains(name) && summary[name].is_number_unsigned();
+    };
     topic_model model;
     model.priors = {number("alpha"), number("beta")};
     const double topics = number("topics"), words = number("words");
-    if (!(model.priors.alpha > 0) || !(model.priors.beta > 0) || !(topics >= 2) ||
-        topics > limits::topics_max || !(words >= 1) ||
+    if (!is_count("topics") || !is_count("words") || !summary.contains("program") ||
+        summary["program"] != "lda" || !(model.priors.alpha > 0) || !(model.priors.beta > 0) ||
+        !(topics >= 2) || topics > limits::topics_max || !(words >= 1) ||
         words > static_cast<double>(limits::counts_max) / topics)
         return bad(file, "is no summary of topics; name the folder of a result of lda");
     model.topics = static_cast<std::uint32_t>(topics);
@@ -65,11 +79,21 @@ result<void> read_counts(const std::filesystem::path& file, topic_model& model) 
 
 result<void> read_names(const std::filesystem::path& file, topic_model& model) {
     std::ifstream in{file, std::ios::binary};
+    if (const auto length = file_length(file);
+        in && (!length || *length / word_bytes_max > model.words))
+        return bad(file, "is too long for " + std::to_string(model.words) +
+                             " words; the folder is damaged, or files of other runs are in it");
     for (std::string name; in && std::getline(in, name);)
         model.names.push_back(name);
     if (!model.names.empty() && model.names.size() != model.words)
         return bad(file, "has " + std::to_string(model.names.size()) + " words instead of " +
                              std::to_string(model.words));
+    std::unordered_set<std::string> seen;
+    for (const std::string& name : model.names)
+        if (!seen.insert(name).second)
+            return bad(file, "has the word \"" + printable(name, troupe::limits::name_bytes_max) +
+                                 "\" twice, so that its topics are not known; train with data in "
+                                 "which each word is one column");
     return {};
 }
 

@@ -95,6 +95,10 @@ result<void> metropolis_sampler::sample(const tokens_of_word& tokens, word_row& 
             documents.prefetch(document(i + 8));
         walker w{document(i), documents.place(tokens.first + i), tokens.topics[i], tokens.topics[i],
                  0};
+        if (w.old >= topics_) {
+            end();
+            return token_without_topic();
+        }
         if (row.counts()[w.old] <= 0 || begun_[w.old] <= 0) {
             end();
             return error{errc::protocol, "a block has fewer tokens of a word than there are"};
@@ -104,6 +108,10 @@ result<void> metropolis_sampler::sample(const tokens_of_word& tokens, word_row& 
             const std::uint64_t bits = random.next();
             const std::uint32_t near =
                 offer_of_document(w, documents, static_cast<std::uint32_t>(bits >> 32));
+            if (near >= topics_) { // of another word's token
+                end();
+                return token_without_topic();
+            }
             if (near != w.topic) {
                 const float other = phi(w, near, row, totals);
                 if (static_cast<std::uint32_t>(bits) * unit * static_cast<double>(w.phi) <

@@ -24,8 +24,8 @@ result<std::vector<std::int32_t>> words_of_columns(const topic_model& model,
     std::vector<std::int32_t> words;
     if (!model.names.empty() && !use.column_names.empty()) {
         std::unordered_map<std::string, std::int32_t> numbers;
-        for (const std::string& name : model.names)
-            numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
+        for (std::size_t i = 0; i < model.names.size(); ++i)
+            numbers.emplace(model.names[i], static_cast<std::int32_t>(i));
         bool knows_any = false;
         for (const std::string& name : use.column_names) {
             const auto found = numbers.find(name);

@@ -197,6 +197,11 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
              write_numbers(f, std::span<const std::int64_t>{found.totals});
          }},
         {"summary.json", [&](std::ofstream& f) { write_summary(f, site, *settings, *standing); }}};
+    const std::filesystem::path words = site.directory / "words.txt";
+    std::error_code failed;
+    if (site.column_names.empty() && !std::filesystem::remove(words, failed) && failed)
+        return error{errc::io, words.string() +
+                                   ": of an earlier run, cannot be removed: " + failed.message()};
     if (!site.column_names.empty())
         files.emplace_back("words.txt", [&](std::ofstream& f) {
             for (const std::string& name : site.column_names)

@@ -20,8 +20,8 @@ class exact_documents final : public sampled_documents {
         : topics_{settings.topics}, counts_{std::move(counts)}, sizes_{sizes.begin(), sizes.end()},
           sampler_{settings.topics, settings.priors} {}
 
-    void start(std::uint64_t, std::size_t document, std::uint32_t topic) override {
-        counts_.add(document, topic);
+    bool start(std::uint64_t, std::size_t document, std::uint32_t topic) override {
+        return counts_.add(document, topic);
     }
     result<void> sample(const tokens_of_word& tokens, word_row& row, topic_totals& totals,
                         random_stream& random) override {
@@ -68,8 +68,9 @@ class metropolis_documents final : public sampled_documents {
                                                                        settings.priors,
                                                                        settings.proposals} {}
 
-    void start(std::uint64_t token, std::size_t, std::uint32_t topic) override {
+    bool start(std::uint64_t token, std::size_t, std::uint32_t topic) override {
         order_.set(order_.place(token), topic);
+        return true;
     }
     result<void> sample(const tokens_of_word& tokens, word_row& row, topic_totals& totals,
                         random_stream& random) override {

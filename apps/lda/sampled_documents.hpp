@@ -19,8 +19,9 @@ class sampled_documents {
   public:
     virtual ~sampled_documents() = default;
 
-    // A token that had no topic has one, in `tokens`, too. The token by its number among those of the worker.
-    virtual void start(std::uint64_t token, std::size_t document, std::uint32_t topic) = 0;
+    // A token that had no topic has one, in `tokens`, too. The token by its number among those of the worker. False if all
+    // tokens of the document have one already.
+    virtual bool start(std::uint64_t token, std::size_t document, std::uint32_t topic) = 0;
     // Draws the topics of a word's tokens anew. All counts include them, before and after.
     virtual result<void> sample(const tokens_of_word& tokens, word_row& row, topic_totals& totals,
                                 random_stream& random) = 0;

@@ -22,6 +22,16 @@ namespace troupe::lda {
 // Of a token that has none yet.
 inline constexpr std::uint16_t no_topic = 0xffff;
 
+// For a saved state that is of another sweep than the turn.
+inline error token_without_topic() {
+    return {errc::protocol, "a token has no topic after the first sweep; the saved state is "
+                            "damaged, start the run without it"};
+}
+inline error token_with_topic() {
+    return {errc::protocol, "a token has a topic before the first sweep; the saved state is "
+                            "damaged, start the run without it"};
+}
+
 struct tokens_of_word {
     std::span<const std::int32_t> documents; // of each token, rising
     std::span<std::uint16_t> topics;         // of each token

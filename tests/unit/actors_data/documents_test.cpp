@@ -224,6 +224,8 @@ BOOST_AUTO_TEST_CASE(wrong_vocabularies_are_refused) {
                    .starts_with("vocabulary: v: line 1: the word \"a\\x01\""));
     BOOST_TEST(refused(counts("1 0:1\n", "")) ==
                "vocabulary: v: line 1: no words; give one in each line");
+    BOOST_TEST(refused(counts("1 0:1\n", "a\nb\na \n")) ==
+               "vocabulary: v: line 3: the word \"a\" as in line 1; give each word once");
 }
 
 BOOST_AUTO_TEST_CASE(counts_of_uci_are_told_by_three_numbers) {

@@ -88,6 +88,12 @@ BOOST_AUTO_TEST_CASE(refuses_more_factors_than_a_machine_can_have) {
     BOOST_TEST(fits.failure().message() ==
                "rank: the factors of all users, or of all items, are more than 1 TiB; use a rank "
                "of at most 256");
+    site.data = {10, 1u << 20, 1000, true};
+    site.blocks = {{0, 1u << 16}, {1u << 16, (1u << 20) - (1u << 16)}};
+    BOOST_TEST(check(site).failure().message().starts_with(
+        "rank: the factors of a block of 983040 items are a message of more than 1 GiB"));
+    site.blocks = {{0, 1u << 16}};
+    BOOST_TEST(check(site).ok());
 }
 
 BOOST_AUTO_TEST_CASE(says_so_when_the_factors_do_not_fit_into_memory) {
@@ -173,6 +179,44 @@ BOOST_AUTO_TEST_CASE(refuses_blocks_and_changes_of_another_build) {
     const auto changes = scheduled::payload_of(memory, std::vector<double>(3)).value();
     BOOST_TEST(!part->apply({0, changes}).ok());
     BOOST_TEST(!part->load({}).ok());
+}
+
+BOOST_AUTO_TEST_CASE(refuses_phases_of_another_order_of_coordinates) {
+    memory_pool memory{1u << 24};
+    capnp::MallocMessageBuilder message;
+    auto settings = message.initRoot<proto::FactorizationSettings>();
+    settings.setRank(1);
+    settings.setBiases(false);
+    settings.setBy(proto::FactorizationMethod::COORDINATES);
+    scheduled::worker_site site;
+    site.settings = message.getRoot<capnp::AnyPointer>().asReader();
+    site.schedule.kind = scheduled::schedule_kind::cyclic;
+    site.schedule.window = 0;
+    site.memory = &memory;
+    site.data = {2, 4, 3, true};
+    site.workers = 1;
+    site.rows = {0, 2};
+    site.variables = {{0, 4}};
+    some_pieces some;
+    const auto part = std::move(factorization_program().make_worker(site)).value();
+    BOOST_REQUIRE(part->take_data(some.piece({0, 1, 3}, {0, 1, 3}, {1, 2, 3})).ok());
+    BOOST_REQUIRE(part->data_is_complete().ok());
+    const auto operations = make_reference_operations();
+    compute_context context{*operations, memory};
+    // The mean, the items of the one factor, a probe.
+    const auto moments = scheduled::payload_of(memory, std::vector<double>{3, 2, 2}).value();
+    const auto factors = scheduled::payload_of(memory, std::vector<float>(4)).value();
+    BOOST_TEST(!part->apply({0, {}}).ok());
+    BOOST_REQUIRE(part->apply({0, moments}).ok());
+    BOOST_TEST(part->apply({1, {}}).failure().message().starts_with(
+        "a scheduler of factorization has other phases than its worker (factor 1 of set 1"));
+    BOOST_TEST(!part->probe({1, true, {}}, 0, context).ok());
+    BOOST_TEST(part->push({1, false, {}}, context).ok());
+    BOOST_TEST(part->apply({1, factors}).ok());
+    BOOST_TEST(!part->push({2, false, {}}, context).ok());
+    BOOST_TEST(!part->apply({2, factors}).ok());
+    BOOST_TEST(part->probe({2, true, {}}, 0, context).ok());
+    BOOST_TEST(part->apply({2, {}}).ok());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -65,6 +66,13 @@ factor_model named_model() {
     return m;
 }
 
+factor_model model_without_names() {
+    factor_model m = named_model();
+    m.user_names.clear();
+    m.item_names.clear();
+    return m;
+}
+
 struct use_of {
     temporary_folder folder;
     memory_pool memory{1u << 20};
@@ -84,9 +92,9 @@ struct use_of {
 };
 
 // The first user rates the first item with 4 and the second with 1, the second one the last with 2.
-ratings three_ratings() {
+ratings three_ratings(std::uint64_t columns = 2) {
     ratings r;
-    r.learned.columns = 2;
+    r.learned.columns = columns;
     r.learned.starts = {0, 2, 3};
     r.learned.indices = {0, 1, 1};
     r.learned.values = {4, 1, 2};
@@ -132,28 +140,52 @@ BOOST_AUTO_TEST_CASE(finds_users_and_items_by_their_names) {
 }
 
 BOOST_AUTO_TEST_CASE(takes_numbers_where_there_are_no_names) {
-    factor_model model = named_model();
-    model.user_names.clear();
-    model.item_names.clear();
-    use_of by_number{model, three_ratings(), {}, {}};
+    use_of by_number{model_without_names(), three_ratings(3), {}, {}};
     lines table;
     BOOST_REQUIRE(predict_ratings(by_number.use, table).ok());
     BOOST_TEST(
         (table.all == std::vector<std::vector<double>>{{0, 0, 4.5}, {0, 1, 3.75}, {1, 1, 3.25}}));
 }
 
+BOOST_AUTO_TEST_CASE(refuses_data_whose_users_or_items_cannot_be_told) {
+    const auto refusal = [](const use_of& of) {
+        const auto scored = score(of.use);
+        BOOST_REQUIRE(!scored.ok());
+        BOOST_TEST((scored.failure().code() == errc::usage));
+        return scored.failure().message();
+    };
+    BOOST_TEST(refusal({named_model(), three_ratings(), {}, {"9", "7"}})
+                   .find("have names, but those of the data have none") != std::string::npos);
+    BOOST_TEST(
+        refusal({named_model(), three_ratings(), {"10", "20"}, {}}).starts_with("the items of "));
+    BOOST_TEST(refusal({model_without_names(), three_ratings(3), {"10", "20"}, {}})
+                   .starts_with("the users of the data have names, but those of "));
+    BOOST_TEST(refusal({model_without_names(), three_ratings(2), {}, {}})
+                   .starts_with("the data has 2 items, but "));
+}
+
 BOOST_AUTO_TEST_CASE(scores_what_is_held_out_apart_from_the_rest) {
-    ratings data = three_ratings();
+    ratings data = three_ratings(3);
     data.held_out = data.learned;
     data.held_out.starts = {0, 0, 1};
     data.held_out.indices = {0};
     data.held_out.values = {6};
-    use_of both{named_model(), data, {}, {}};
+    use_of both{model_without_names(), data, {}, {}};
     const auto numbers = score(both.use);
     BOOST_REQUIRE(numbers.ok());
     BOOST_REQUIRE(numbers->front().size() == 2u);
     BOOST_TEST(numbers->front()[0].value == 1); // 6 - (3 + 2)
     BOOST_TEST(numbers->front()[1].name == "training rmse");
+}
+
+BOOST_AUTO_TEST_CASE(reads_no_files_that_are_too_long) {
+    use_of of{named_model(), three_ratings(), {"10", "20"}, {"9", "7"}};
+    const auto refuses = [&](const char* name) {
+        std::ofstream{of.folder.path() / name} << std::string(1u << 17, ' ');
+        return score(of.use).failure().message().find(": too long for the") != std::string::npos;
+    };
+    BOOST_TEST(refuses("user_names.txt"));
+    BOOST_TEST(refuses("model.json"));
 }
 
 BOOST_AUTO_TEST_CASE(needs_ratings_and_a_result) {
@@ -163,11 +195,11 @@ BOOST_AUTO_TEST_CASE(needs_ratings_and_a_result) {
     use_of missing{named_model(), three_ratings(), {}, {}};
     missing.use.directory = missing.folder.path() / "other";
     BOOST_TEST((score(missing.use).failure().code() == errc::io));
-    ratings none = three_ratings();
+    ratings none = three_ratings(3);
     none.learned.starts = {0, 0, 0};
     none.learned.indices.clear();
     none.learned.values.clear();
-    use_of empty{named_model(), none, {}, {}};
+    use_of empty{model_without_names(), none, {}, {}};
     BOOST_TEST(score(empty.use).failure().message().starts_with("the data has no ratings"));
 }
 

@@ -72,7 +72,8 @@ struct used_model {
 
     explicit used_model(const std::vector<std::vector<std::int32_t>>& documents,
                         std::uint64_t words = 4) {
-        write("summary.json", R"({"topics": 2, "words": 4, "alpha": 0.1, "beta": 0.01})");
+        write("summary.json",
+              R"({"program": "lda", "topics": 2, "words": 4, "alpha": 0.1, "beta": 0.01})");
         std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (4, 2), }";
         header.resize(117, ' ');
         const std::int32_t counts[] = {100, 0, 300, 0, 0, 200, 0, 200};

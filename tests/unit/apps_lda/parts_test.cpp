@@ -160,6 +160,8 @@ BOOST_AUTO_TEST_CASE(counts_of_documents_keep_their_order_when_they_are_saved) {
     BOOST_TEST(loaded.count_again(2, 1));
     BOOST_TEST(loaded.is_complete());
     BOOST_TEST(!loaded.count_again(2, 0));
+    BOOST_TEST(!counts.add(1, 0)); // has no tokens
+    BOOST_TEST(counts.of(1).empty());
     BOOST_TEST((order(loaded) == order(counts)));
 
     const auto loads = [&](numbers lengths, std::vector<std::uint16_t> topics) {

@@ -82,6 +82,17 @@ BOOST_AUTO_TEST_CASE(are_read_back_as_the_model) {
     BOOST_TEST(words == expected, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(have_no_words_of_an_earlier_run) {
+    finished f;
+    BOOST_REQUIRE(write_result(f.site, f.run).ok());
+    f.site.column_names.clear();
+    const auto names = write_result(f.site, f.run);
+    BOOST_REQUIRE(names.ok());
+    BOOST_TEST(names->back() == "summary.json");
+    BOOST_TEST(!std::filesystem::exists(f.folder.path() / "words.txt"));
+    BOOST_TEST(load_model(f.folder.path()).value().names.empty());
+}
+
 BOOST_AUTO_TEST_CASE(have_the_words_with_most_tokens_first) {
     const finished f;
     BOOST_REQUIRE(write_result(f.site, f.run).ok());
@@ -122,10 +133,26 @@ BOOST_AUTO_TEST_CASE(that_do_not_fit_each_other_are_no_model) {
     };
     write(f.folder.path() / "words.txt", "one\ntwo\n");
     BOOST_TEST(refusal().find("has 2 words instead of 40") != std::string::npos);
+    write(f.folder.path() / "words.txt", std::string(40 * 600, 'a'));
+    BOOST_TEST(refusal().find("is too long for 40 words") != std::string::npos);
+    std::string twice;
+    for (std::size_t w = 0; w < 40; ++w)
+        twice += w == 7 ? "w6\n" : f.site.column_names[w] + "\n";
+    write(f.folder.path() / "words.txt", twice);
+    BOOST_TEST(refusal().find("has the word \"w6\" twice") != std::string::npos);
     std::string summary = text_of(f.folder.path() / "summary.json");
     write(f.folder.path() / "summary.json",
           summary.replace(summary.find("\"words\": 40"), 11, "\"words\": 41"));
     BOOST_TEST(refusal().find("other counts than summary.json says") != std::string::npos);
+    for (const char* const wrong :
+         {R"({"program": "lda", "topics": 2.5, "words": 40, "alpha": 0.1, "beta": 0.1})",
+          R"({"program": "lasso", "topics": 5, "words": 40, "alpha": 0.1, "beta": 0.1})",
+          R"({"topics": 5, "words": 40, "alpha": 0.1, "beta": 0.1})"}) {
+        write(f.folder.path() / "summary.json", wrong);
+        BOOST_TEST(refusal().find("is no summary of topics") != std::string::npos);
+    }
+    write(f.folder.path() / "summary.json", std::string(1u << 17, ' '));
+    BOOST_TEST(refusal().find("is too long for a summary") != std::string::npos);
     write(f.folder.path() / "summary.json", "{\"topics\": 1e300");
     BOOST_TEST(refusal().find("is no summary of topics") != std::string::npos);
     BOOST_TEST((load_model("/nowhere").failure().code() == errc::io));

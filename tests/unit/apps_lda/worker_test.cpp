@@ -228,4 +228,35 @@ BOOST_AUTO_TEST_CASE(blocks_and_states_of_others_are_refused) {
     BOOST_TEST(!ring_of_two{rows}.workers[0]->load(mixed).ok());
 }
 
+BOOST_AUTO_TEST_CASE(states_of_another_sweep_are_refused_in_the_turn) {
+    const matrix_rows rows = made_documents(40, 30, 9);
+    const std::unique_ptr<operations> none = make_reference_operations();
+    memory_pool memory{1u << 22};
+    compute_context context{*none, memory};
+    for (const bool metropolis : {false, true}) {
+        ring_of_two run{rows, metropolis};
+        const auto before = run.workers[0]->save().value();
+        run.turn(0);
+        const auto begun = run.workers[0]->save().value();
+        for (std::uint64_t turn = 1; turn < 4; ++turn)
+            run.turn(turn);
+        const auto after = run.workers[0]->save().value();
+        const auto refusal = [&](const scheduled::saved_part& saved, std::uint64_t turn) {
+            const ring_of_two other{rows, metropolis};
+            BOOST_REQUIRE(other.workers[0]->load(saved).ok());
+            scheduled::held_block block = run.blocks[0];
+            block.turn = turn;
+            const auto done = other.workers[0]->turn({turn, false, {}}, block, context);
+            if (!done.ok())
+                BOOST_TEST((done.failure().code() == errc::protocol));
+            return done.ok() ? "" : done.failure().message();
+        };
+        BOOST_TEST(refusal(after, 4) == "");
+        BOOST_TEST(refusal(before, 4).starts_with("a token has no topic after the first sweep"));
+        BOOST_TEST(refusal(after, 0).starts_with("a token has a topic before the first sweep"));
+        // The tokens of the block have topics, others of their documents do not, which metropolis may draw from.
+        BOOST_TEST(refusal(begun, 4).starts_with("a token has no topic") == metropolis);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
