@@ -231,13 +231,16 @@ struct result_use : program_site {
     std::vector<std::string> column_names; // empty: they have none
 };
 
-// What a program predicts, as lines of a table.
+// What a program predicts, as lines of a table: each begins with texts, such as the names of what is predicted, and numbers
+// follow. All lines have as many of both.
 class prediction_table {
   public:
     virtual ~prediction_table() = default;
 
     virtual result<void> begin(const std::vector<std::string>& columns) = 0; // once, first
-    virtual result<void> add(std::span<const double> line) = 0; // a number for each column
+    // A text for each of the first columns, and a number for each of the others. Errors: it cannot be written.
+    virtual result<void> add(std::span<const std::string> texts,
+                             std::span<const double> numbers) = 0;
 };
 
 // A row of the table of programs.

@@ -1,7 +1,6 @@
 #include "apps/factorization/trained.hpp"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -48,11 +47,8 @@ class known_numbers {
     }
 
     std::optional<std::uint64_t> of(std::uint64_t i) const { return numbers_.at(i); }
-    double shown(std::uint64_t i) const {
-        double number = static_cast<double>(i);
-        if (i < names_.size())
-            std::from_chars(names_[i].data(), names_[i].data() + names_[i].size(), number);
-        return number;
+    std::string shown(std::uint64_t i) const {
+        return i < names_.size() ? names_[i] : std::to_string(i);
     }
 
   private:
@@ -192,8 +188,8 @@ result<void> predict_ratings(const result_use& use, scheduled::prediction_table&
     if (auto begun = to.begin({"user", "item", "prediction"}); !begun)
         return begun;
     return each_rating(use, [&](std::uint64_t user, std::uint64_t item, double, bool) {
-        return to.add(std::array{opened->users.shown(user), opened->items.shown(item),
-                                 opened->predict(user, item)});
+        return to.add(std::array{opened->users.shown(user), opened->items.shown(item)},
+                      std::array{opened->predict(user, item)});
     });
 }
 

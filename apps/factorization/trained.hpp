@@ -17,8 +17,8 @@ namespace troupe::factorization {
 // items that the model has not, if there are any, which are predicted as model.hpp says.
 result<std::vector<std::vector<named_number>>> score(const scheduled::result_use& use);
 
-// A line for each rating of the data: user, item, prediction. Users and items are the numbers that are their names, or else
-// their numbers.
+// A line for each rating of the data: user, item, prediction. Users and items are texts: their names, or else their
+// numbers.
 result<void> predict_ratings(const scheduled::result_use& use, scheduled::prediction_table& to);
 
 } // namespace troupe::factorization

@@ -275,10 +275,10 @@ result<void> predict(const result_use& use, scheduled::prediction_table& to) {
             if (!is_finite)
                 return result<void>{not_finite(use)};
             if (!settings->is_logistic())
-                return to.add(predicted);
+                return to.add({}, predicted);
             std::vector<double> probabilities(predicted.size());
             std::ranges::transform(predicted, probabilities.begin(), probability_of);
-            return to.add(probabilities);
+            return to.add({}, probabilities);
         });
     });
 }

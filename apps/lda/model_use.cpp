@@ -1,5 +1,6 @@
 #include "apps/lda/model_use.hpp"
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -165,13 +166,18 @@ result<void> predict(const result_use& use, scheduled::prediction_table& to) {
     auto from = open(use);
     if (!from)
         return from.failure();
-    std::vector<std::string> names;
+    std::vector<std::string> names{"document"};
     for (std::uint32_t k = 0; k < from->model.topics; ++k)
         names.push_back("topic " + std::to_string(k));
     if (auto begun = to.begin(names); !begun)
         return begun;
+    // Those without words are not among the rows: a document is known by its name, not by its line.
+    const std::vector<std::string> documents = use.rows->row_names();
+    std::size_t row = 0;
     return from->documents.each([&](const document& d) {
-        return to.add(infer(from->model, d.view(), {.seed = use.seed}));
+        const std::string name = row < documents.size() ? documents[row] : std::to_string(row);
+        ++row;
+        return to.add(std::array{name}, infer(from->model, d.view(), {.seed = use.seed}));
     });
 }
 

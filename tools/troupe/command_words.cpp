@@ -80,7 +80,7 @@ void add_predict(CLI::App& program, predict_options& options, chosen_jobs& jobs,
     command->footer(
         "Examples: troupe predict my_program.yaml result --data new.csv\n"
         "          troupe predict my_program.yaml --data new.csv --out predicted.csv\n\n"
-        "The data needs no targets; those that it has are not looked at.");
+        "The data needs no targets; those that it has are not used.");
     add_app(command, options.app);
     add_result(command, options.result, options.data);
     auto* out = command->add_option("--out", options.out, "File to write to.");

@@ -55,11 +55,12 @@ int convert(const convert_options& options) {
         return report(app.failure());
     std::filesystem::path to = options.to;
     const bool to_file = to.extension() == ".safetensors";
-    if (!to_file && to.has_extension() && !std::filesystem::is_directory(to))
+    std::error_code failed; // a name that no file can have is refused when it is opened
+    if (!to_file && to.has_extension() && !std::filesystem::is_directory(to, failed))
         return report({errc::usage, options.to +
                                         ": weights are written to NAME.safetensors, or into "
                                         "a folder for checkpoints, whose name has no dot"});
-    if (to_file && std::filesystem::exists(to) && !options.force)
+    if (to_file && std::filesystem::exists(to, failed) && !options.force)
         return report({errc::usage, options.to +
                                         ": is there already; name another file, or replace it by "
                                         "--force"});

@@ -13,6 +13,7 @@
 #include "actors/scheduled/program_run.hpp"
 #include "schemas/base/quantities.hpp"
 #include "tools/troupe/number_words.hpp"
+#include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/signals.hpp"
 
 namespace troupe::cli {
@@ -33,6 +34,8 @@ class interruptible_rows final : public piece_source {
     }
     std::vector<std::string> column_names() const override { return from_->column_names(); }
     std::vector<std::string> row_names() const override { return from_->row_names(); }
+    std::vector<std::string> notes() const override { return from_->notes(); }
+    std::uint64_t row_entries(std::uint64_t row) const override { return from_->row_entries(row); }
     result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
         if (stop_signals() > 0)
             return error{errc::cancelled, "stopped after " + std::to_string(done_) + " of " +
@@ -87,6 +90,7 @@ result<void> open(const program_app& app, const result_choice& choice, opened_re
     if (!data)
         return choice.data.file.empty() ? app.at_its_place(data.failure()) : data.failure();
     to.rows = std::make_unique<interruptible_rows>(std::move(*data));
+    note_list{false}.add(to.rows->notes());
     result_use& use = to.use;
     use.settings = app.settings();
     use.schedule = read_schedule(app.app().getSchedule());
@@ -127,16 +131,20 @@ class csv_table final : public prediction_table {
     result<void> begin(const std::vector<std::string>& columns) override {
         columns_ = columns.size();
         line_.clear();
+        fields_ = 0;
         for (const std::string& name : columns)
             add_field(field_of(name));
         return end_line();
     }
-    result<void> add(std::span<const double> line) override {
-        TROUPE_CHECK(line.size() == columns_, "a number for each column");
+    result<void> add(std::span<const std::string> texts, std::span<const double> numbers) override {
+        TROUPE_CHECK(texts.size() + numbers.size() == columns_, "a field for each column");
         ++lines_;
         line_.clear();
+        fields_ = 0;
+        for (const std::string& text : texts)
+            add_field(field_of(text));
         char text[32]; // the shortest that reads as the number
-        for (const double number : line)
+        for (const double number : numbers)
             add_field({text, std::to_chars(text, text + sizeof text, number).ptr});
         return end_line();
     }
@@ -145,7 +153,7 @@ class csv_table final : public prediction_table {
 
   private:
     void add_field(std::string_view text) {
-        if (!line_.empty())
+        if (fields_++ > 0)
             line_ += ',';
         line_ += text;
     }
@@ -159,7 +167,7 @@ class csv_table final : public prediction_table {
 
     std::ostream& out_;
     std::string line_;
-    std::size_t columns_ = 0;
+    std::size_t columns_ = 0, fields_ = 0; // of a line, and of this line as far as it is there
     std::uint64_t lines_ = 0;
 };
 
@@ -239,7 +247,8 @@ int predict_by_program(const program_app& app, const program_table& programs,
     const program& what = row_of(app, programs);
     if (!what.predict)
         return report(app.error_at(app.path_of(""), "predicts nothing"));
-    if (!options.out.empty() && !options.force && std::filesystem::exists(options.out))
+    std::error_code failed; // a name that no file can have is refused when it is opened
+    if (!options.out.empty() && !options.force && std::filesystem::exists(options.out, failed))
         return report({errc::usage, "--out: " + options.out +
                                         ": is there already; name another file, or replace it by "
                                         "--force"});

@@ -43,9 +43,10 @@ result<loaded_checkpoint> load(const training_app& app, const fs::path& from) {
             return app.error_at("", "the app saves no checkpoints; name the weights by --weights");
         return load_latest(app.app().getCheckpoint().getDirectory().cStr());
     }
-    if (!fs::is_directory(from))
+    std::error_code failed; // a name that no file can have is refused when it is opened
+    if (!fs::is_directory(from, failed))
         return load_file(from);
-    if (!fs::exists(from / "manifest.json"))
+    if (!fs::exists(from / "manifest.json", failed))
         return load_latest(from);
     auto info = read_manifest(from);
     return info ? load_checkpoint(*info) : info.failure();

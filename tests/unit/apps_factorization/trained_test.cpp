@@ -108,12 +108,19 @@ class lines final : public scheduled::prediction_table {
         names = columns;
         return {};
     }
-    result<void> add(std::span<const double> line) override {
-        all.emplace_back(line.begin(), line.end());
+    result<void> add(std::span<const std::string> texts, std::span<const double> numbers) override {
+        BOOST_REQUIRE((texts.size() == 2 && numbers.size() == 1));
+        all.push_back({texts[0], texts[1], numbers[0]});
         return {};
     }
     std::vector<std::string> names;
-    std::vector<std::vector<double>> all;
+    struct line {
+        std::string user, item;
+        double prediction = 0;
+
+        bool operator==(const line&) const = default;
+    };
+    std::vector<line> all;
 };
 
 } // namespace
@@ -127,7 +134,7 @@ BOOST_AUTO_TEST_CASE(finds_users_and_items_by_their_names) {
     BOOST_REQUIRE(predict_ratings(by_name.use, table).ok());
     BOOST_TEST((table.names == std::vector<std::string>{"user", "item", "prediction"}));
     BOOST_TEST((table.all ==
-                std::vector<std::vector<double>>{{20, 9, 3 - 2}, {20, 7, 3 + 2}, {30, 7, 3}}));
+                std::vector<lines::line>{{"20", "9", 3 - 2}, {"20", "7", 3 + 2}, {"30", "7", 3}}));
     use_of again{named_model(), three_ratings(), {"20", "30"}, {"9", "7"}};
     const auto numbers = score(again.use);
     BOOST_REQUIRE(numbers.ok());
@@ -143,8 +150,16 @@ BOOST_AUTO_TEST_CASE(takes_numbers_where_there_are_no_names) {
     use_of by_number{model_without_names(), three_ratings(3), {}, {}};
     lines table;
     BOOST_REQUIRE(predict_ratings(by_number.use, table).ok());
-    BOOST_TEST(
-        (table.all == std::vector<std::vector<double>>{{0, 0, 4.5}, {0, 1, 3.75}, {1, 1, 3.25}}));
+    BOOST_TEST((table.all ==
+                std::vector<lines::line>{{"0", "0", 4.5}, {"0", "1", 3.75}, {"1", "1", 3.25}}));
+}
+
+BOOST_AUTO_TEST_CASE(names_are_not_rounded_to_numbers) {
+    use_of large{named_model(), three_ratings(), {"100000", "9007199254740993"}, {"9", "7"}};
+    lines table;
+    BOOST_REQUIRE(predict_ratings(large.use, table).ok());
+    BOOST_TEST(table.all.at(0).user == "100000");
+    BOOST_TEST(table.all.at(2).user == "9007199254740993");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_data_whose_users_or_items_cannot_be_told) {

@@ -51,13 +51,15 @@ class few_rows final : public scheduled::piece_source {
 
 struct lines final : scheduled::prediction_table {
     std::vector<std::string> columns;
+    std::vector<std::vector<std::string>> texts; // of each line
     std::vector<std::vector<double>> all;
 
     result<void> begin(const std::vector<std::string>& names) override {
         columns = names;
         return {};
     }
-    result<void> add(std::span<const double> line) override {
+    result<void> add(std::span<const std::string> names, std::span<const double> line) override {
+        texts.emplace_back(names.begin(), names.end());
         all.emplace_back(line.begin(), line.end());
         return {};
     }
@@ -101,8 +103,9 @@ BOOST_AUTO_TEST_CASE(documents_get_the_shares_of_their_topics) {
     const used_model m{{{0, 0, 1, 1, 1}, {2, 3, 3, 3}, {}}};
     lines table;
     BOOST_REQUIRE(lda_program().predict(m.use, table).ok());
-    BOOST_TEST((table.columns == std::vector<std::string>{"topic 0", "topic 1"}));
+    BOOST_TEST((table.columns == std::vector<std::string>{"document", "topic 0", "topic 1"}));
     BOOST_REQUIRE(table.all.size() == 3u);
+    BOOST_TEST((table.texts == std::vector<std::vector<std::string>>{{"0"}, {"1"}, {"2"}}));
     BOOST_TEST(table.all[0][0] == 5.1 / 5.2, boost::test_tools::tolerance(0.01));
     BOOST_TEST(table.all[1][1] == 4.1 / 4.2, boost::test_tools::tolerance(0.01));
     BOOST_TEST(table.all[2][0] == 0.5, boost::test_tools::tolerance(1e-12));
