@@ -37,6 +37,14 @@ class attacker {
             judge(name, b, [&] { return call(b.tensors); });
     }
 
+    // The same with changes: those without tensors are a probe's, and right.
+    template <class Call>
+    void attack_changes(const std::string& name, const payload& genuine, Call call) {
+        for (const broken& b : broken_ones(genuine, memory_, random_))
+            if (!b.tensors.empty())
+                judge(name, b, [&] { return call(b.tensors); });
+    }
+
     // The same with one of the tensors that are saved, which have names. `call` loads them.
     template <class Call>
     void attack_saved(const std::string& name, const saved_part& genuine, Call call) {
@@ -113,9 +121,7 @@ class attacked_worker final : public worker_part {
 
     result<void> apply(const phase_deltas& deltas) override {
         if (by_.is_due(1) && !deltas.changes.empty()) // those of probes are nothing
-            by_.attack("changes for a worker", deltas.changes, [&](const payload& p) {
-                if (p.empty()) // as of a probe
-                    return result<void>{error{errc::protocol, "not tried"}};
+            by_.attack_changes("changes for a worker", deltas.changes, [&](const payload& p) {
                 auto copy = copy_of_part();
                 auto done = copy->apply({deltas.number, p});
                 static_cast<void>(copy->save());
@@ -294,9 +300,7 @@ class attacked_scheduler final : public scheduler_part {
             std::ranges::find_if(deltas, [](const phase_deltas& d) { return !d.changes.empty(); });
         if (last == deltas.end())
             return;
-        by_.attack("changes in flight", last->changes, [&](const payload& p) {
-            if (p.empty()) // as of a probe
-                return result<void>{error{errc::protocol, "not tried"}};
+        by_.attack_changes("changes in flight", last->changes, [&](const payload& p) {
             std::vector<phase_deltas> all{deltas.begin(), deltas.end()};
             all[static_cast<std::size_t>(last - deltas.begin())].changes = p;
             return call(in_flight{all});

@@ -16,7 +16,7 @@ from shipped_apps import place_of  # noqa: E402
 APPS = SOURCE / "apps"
 TRAIN_SAMPLES, TEST_SAMPLES = 1024, 256     # of the images that every app trains on
 TEXT_BYTES = 40_000
-PROGRAMS = ("factorization", "lasso", "lda")     # folders whose app files name a program; the others train networks
+PROGRAMS = ("lasso", "lda")                      # folders whose app files name a program; the others train networks
 
 
 class Apps(TroupeTest):
