@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "tests/shared_data.hpp"
 #include "tests/unit/apps_factorization/factorization_runs.hpp"
 
 using namespace troupe;
@@ -12,7 +13,7 @@ using namespace troupe::test;
 
 namespace {
 
-const std::filesystem::path folder = "/work/shared/data/mf";
+const std::filesystem::path folder = std::filesystem::path{TROUPE_SHARED_DATA} / "mf";
 
 boost::test_tools::assertion_result has_data(boost::unit_test::test_unit_id) {
     boost::test_tools::assertion_result has{std::filesystem::exists(folder / "real_matrix.tr.txt")};

@@ -10,6 +10,7 @@
 #include "apps/lda/lda.capnp.h"
 #include "apps/lda/lda.hpp"
 #include "schemas/base/random.hpp"
+#include "tests/shared_data.hpp"
 
 namespace troupe::test {
 
@@ -48,7 +49,7 @@ matrix_rows made_documents(std::uint64_t documents, std::uint64_t words, std::ui
 }
 
 std::optional<matrix_rows> reuters() {
-    std::ifstream file{"/work/shared/data/lda/reuters.ldac"};
+    std::ifstream file{TROUPE_SHARED_DATA "/lda/reuters.ldac"};
     if (!file) {
         std::cout << "skipped: no collection of news\n";
         return {};
