@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/factorization/coordinate_start.hpp"
-#include "apps/factorization/saved_state.hpp"
 
 namespace troupe::factorization {
 
@@ -109,15 +109,15 @@ std::string coordinate_items::describe(const scheduled::phase& p) const {
 // ---- as it is saved ----
 
 result<scheduled::saved_part> coordinate_items::save() const {
-    state_writer write{memory_};
+    scheduled::state_writer write{memory_};
     write("item factors", items_)("moments", std::array{all_.count, all_.mean, all_.squares})(
         "last", progress_.state());
     return std::move(write).finish();
 }
 
 result<void> coordinate_items::load(const scheduled::saved_part& saved) {
-    const auto items = read_state<float>(saved, "item factors");
-    const auto moments = read_state<double>(saved, "moments");
+    const auto items = scheduled::read_state<float>(saved, "item factors");
+    const auto moments = scheduled::read_state<double>(saved, "moments");
     const auto last = read_progress(saved);
     if (const error* failure = scheduled::first_failure(items, moments, last))
         return *failure;

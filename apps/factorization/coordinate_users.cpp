@@ -4,8 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/factorization/coordinate_start.hpp"
-#include "apps/factorization/saved_state.hpp"
 
 namespace troupe::factorization {
 
@@ -249,7 +249,7 @@ result<scheduled::saved_part> coordinate_users::save() const {
     residuals.reserve(ratings_.learned().ratings());
     for (const rating_tile& tile : ratings_.learned().tiles())
         residuals.insert(residuals.end(), tile.values.begin(), tile.values.end());
-    state_writer write{*options_.memory};
+    scheduled::state_writer write{*options_.memory};
     write("user factors", users_.values<float>())("item factors", items_.values<float>())(
         "residuals", residuals)("moments", std::array{all_.count, all_.mean, all_.squares})(
         "row that is out", std::array{out_ ? static_cast<std::int64_t>(*out_) : std::int64_t{-1}});
@@ -264,11 +264,11 @@ result<scheduled::saved_part> coordinate_users::save() const {
 result<void> coordinate_users::load(const scheduled::saved_part& saved) {
     if (auto fits = ratings_.check_saved(saved); !fits)
         return fits;
-    const auto users = read_state<float>(saved, "user factors");
-    const auto items = read_state<float>(saved, "item factors");
-    const auto residuals = read_state<float>(saved, "residuals");
-    const auto moments = read_state<double>(saved, "moments");
-    const auto out = read_state<std::int64_t>(saved, "row that is out");
+    const auto users = scheduled::read_state<float>(saved, "user factors");
+    const auto items = scheduled::read_state<float>(saved, "item factors");
+    const auto residuals = scheduled::read_state<float>(saved, "residuals");
+    const auto moments = scheduled::read_state<double>(saved, "moments");
+    const auto out = scheduled::read_state<std::int64_t>(saved, "row that is out");
     if (const error* failure = scheduled::first_failure(users, items, residuals, moments, out))
         return *failure;
     if (users->size() != users_.elements() || items->size() != items_.elements() ||

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/factorization/model_files.hpp"
-#include "apps/factorization/saved_state.hpp"
 #include "apps/factorization/settings.hpp"
 #include "apps/factorization/sweep_sums.hpp"
 #include "apps/factorization/user_ratings.hpp"
@@ -53,8 +53,8 @@ struct item_rows {
 
 result<item_rows> read_rows(const scheduled::saved_part& part, const std::string& name,
                             std::uint64_t items) {
-    const auto starts = read_state<std::int64_t>(part, name + " starts");
-    const auto numbers = read_state<std::int32_t>(part, name + " items");
+    const auto starts = scheduled::read_state<std::int64_t>(part, name + " starts");
+    const auto numbers = scheduled::read_state<std::int32_t>(part, name + " items");
     if (const error* failure = scheduled::first_failure(starts, numbers))
         return *failure;
     const auto is_item = [items](std::int32_t i) {
@@ -115,7 +115,7 @@ result<std::vector<rating_entry>> held_out_of(const scheduled::ended_run& run, s
     std::vector<rating_entry> entries;
     std::uint64_t first = 0;
     for (const scheduled::saved_part& worker : run.workers) {
-        const auto count = read_state<std::int64_t>(worker, "users");
+        const auto count = scheduled::read_state<std::int64_t>(worker, "users");
         if (!count || count->size() != 1 || count->front() < 0 ||
             static_cast<std::uint64_t>(count->front()) > users - first)
             return error{errc::protocol, "workers have not saved how many users they have"};
@@ -124,7 +124,7 @@ result<std::vector<rating_entry>> held_out_of(const scheduled::ended_run& run, s
             const auto rows = read_rows(worker, "held out", items);
             if (!rows)
                 return rows.failure();
-            const auto ratings = read_state<float>(worker, "held out ratings");
+            const auto ratings = scheduled::read_state<float>(worker, "held out ratings");
             if (!ratings || ratings->size() != rows->items.size() || rows->users() != own)
                 return error{errc::protocol, "the held-out ratings of a worker have other sizes"};
             for (std::size_t u = 0; u < rows->users(); ++u)

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "apps/factorization/saved_state.hpp"
+#include "actors/scheduled/named_numbers.hpp"
 
 namespace troupe::factorization {
 
@@ -71,7 +71,7 @@ std::string rotating_items::describe(const scheduled::phase& p) const {
 // ---- as it is saved ----
 
 result<scheduled::saved_part> rotating_items::save() const {
-    state_writer write{memory_};
+    scheduled::state_writer write{memory_};
     write("sums", std::array{sums_.ratings, sums_.squares, sums_.held_out, sums_.held_out_squares,
                              sums_.penalised})("level", std::array{level_.mean, level_.spread});
     write("last", progress_.state());
@@ -79,8 +79,8 @@ result<scheduled::saved_part> rotating_items::save() const {
 }
 
 result<void> rotating_items::load(const scheduled::saved_part& saved) {
-    const auto sums = read_state<double>(saved, "sums");
-    const auto level = read_state<double>(saved, "level");
+    const auto sums = scheduled::read_state<double>(saved, "sums");
+    const auto level = scheduled::read_state<double>(saved, "level");
     const auto last = read_progress(saved);
     if (const error* failure = scheduled::first_failure(sums, level, last))
         return *failure;

@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/factorization/factorization_limits.hpp"
 #include "apps/factorization/first_factors.hpp"
-#include "apps/factorization/saved_state.hpp"
 
 namespace troupe::factorization {
 
@@ -252,7 +252,7 @@ std::string rotating_users::describe(const scheduled::phase& p) const {
 // ---- as it is saved ----
 
 result<scheduled::saved_part> rotating_users::save() const {
-    state_writer write{*options_.memory};
+    scheduled::state_writer write{*options_.memory};
     write("user factors", factors_.values<float>())("user biases", biases_)(
         "level", std::array{level_.mean, level_.spread});
     auto saved = std::move(write).finish();
@@ -266,9 +266,9 @@ result<scheduled::saved_part> rotating_users::save() const {
 result<void> rotating_users::load(const scheduled::saved_part& saved) {
     if (auto fits = ratings_.check_saved(saved); !fits)
         return fits;
-    const auto factors = read_state<float>(saved, "user factors");
-    const auto biases = read_state<float>(saved, "user biases");
-    const auto level = read_state<double>(saved, "level");
+    const auto factors = scheduled::read_state<float>(saved, "user factors");
+    const auto biases = scheduled::read_state<float>(saved, "user biases");
+    const auto level = scheduled::read_state<double>(saved, "level");
     if (const error* failure = scheduled::first_failure(factors, biases, level))
         return *failure;
     if (factors->size() != factors_.elements() || biases->size() != biases_.size() ||

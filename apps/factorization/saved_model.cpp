@@ -1,10 +1,10 @@
 // The model that a run's parts have saved (result_files.hpp).
 #include <algorithm>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/factorization/coordinate_order.hpp"
 #include "apps/factorization/rating_level.hpp"
 #include "apps/factorization/result_files.hpp"
-#include "apps/factorization/saved_state.hpp"
 #include "apps/factorization/settings.hpp"
 #include "apps/factorization/sgd_loops.hpp"
 
@@ -27,9 +27,9 @@ void append_rows(std::span<const float> rows, std::size_t stride, std::size_t ra
 
 // Users of one worker, whose biases are around its own mean if it ended before it knew that of all.
 result<void> add_rotating_users(const scheduled::saved_part& saved, factor_model& model) {
-    const auto factors = read_state<float>(saved, "user factors");
-    const auto biases = read_state<float>(saved, "user biases");
-    const auto level = read_state<double>(saved, "level");
+    const auto factors = scheduled::read_state<float>(saved, "user factors");
+    const auto biases = scheduled::read_state<float>(saved, "user biases");
+    const auto level = scheduled::read_state<double>(saved, "level");
     if (const error* failure = scheduled::first_failure(factors, biases, level))
         return *failure;
     const std::size_t stride = stride_of(model.rank);
@@ -61,7 +61,7 @@ result<void> add_block(const scheduled::held_block& block, factor_model& model) 
 }
 
 result<void> read_rotated(const scheduled::ended_run& run, factor_model& model) {
-    const auto level = read_state<double>(run.schedulers.front(), "level");
+    const auto level = scheduled::read_state<double>(run.schedulers.front(), "level");
     if (!level)
         return level.failure();
     if (level->size() != 2)
@@ -80,7 +80,7 @@ result<void> read_rotated(const scheduled::ended_run& run, factor_model& model) 
 result<void> add_rows(const scheduled::saved_part& saved, const char* name,
                       const coordinate_rows& form, std::size_t bias_row,
                       std::vector<float>& factors, std::vector<float>& biases) {
-    const auto rows = read_state<float>(saved, name);
+    const auto rows = scheduled::read_state<float>(saved, name);
     if (!rows)
         return rows.failure();
     if (rows->size() % form.count() != 0)
@@ -96,7 +96,7 @@ result<void> add_rows(const scheduled::saved_part& saved, const char* name,
 
 result<void> read_coordinates(const scheduled::ended_run& run, factor_model& model) {
     const coordinate_rows form{model.rank, model.has_biases};
-    const auto moments = read_state<double>(run.schedulers.front(), "moments");
+    const auto moments = scheduled::read_state<double>(run.schedulers.front(), "moments");
     if (!moments)
         return moments.failure();
     if (moments->size() != 3)

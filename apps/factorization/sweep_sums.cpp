@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "apps/factorization/saved_state.hpp"
+#include "actors/scheduled/named_numbers.hpp"
 
 namespace troupe::factorization {
 
@@ -62,7 +62,7 @@ result<scheduled::standing> progress::conclude(const sweep_sums& sums, const std
 }
 
 result<progress::numbers> read_progress(const scheduled::saved_part& saved) {
-    const auto last = read_state<double>(saved, "last");
+    const auto last = scheduled::read_state<double>(saved, "last");
     if (!last)
         return last.failure();
     constexpr double sweeps_max = 1e15;

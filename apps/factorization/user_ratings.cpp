@@ -6,8 +6,8 @@
 #include <functional>
 #include <iterator>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/factorization/factorization_limits.hpp"
-#include "apps/factorization/saved_state.hpp"
 
 namespace troupe::factorization {
 
@@ -94,7 +94,7 @@ result<void> user_ratings::complete() {
 }
 
 result<void> user_ratings::save(memory_pool& memory, scheduled::saved_part& to) const {
-    state_writer write{memory};
+    scheduled::state_writer write{memory};
     write("users", std::array{static_cast<std::int64_t>(options_.users)});
     if (!held_out_rows_.items.empty())
         write("held out starts", held_out_rows_.starts)("held out items", held_out_rows_.items)(
@@ -110,13 +110,13 @@ result<void> user_ratings::save(memory_pool& memory, scheduled::saved_part& to) 
 }
 
 result<void> user_ratings::check_saved(const scheduled::saved_part& saved) const {
-    const auto users = read_state<std::int64_t>(saved, "users");
+    const auto users = scheduled::read_state<std::int64_t>(saved, "users");
     if (!users)
         return users.failure();
     bool fits = users->size() == 1 && users->front() == static_cast<std::int64_t>(options_.users);
     const auto check = [&](const rating_rows& rows, const std::string& name) -> result<void> {
-        const auto starts = read_state<std::int64_t>(saved, name + " starts");
-        const auto items = read_state<std::int32_t>(saved, name + " items");
+        const auto starts = scheduled::read_state<std::int64_t>(saved, name + " starts");
+        const auto items = scheduled::read_state<std::int32_t>(saved, name + " items");
         if (const error* failure = scheduled::first_failure(starts, items))
             return *failure;
         fits = fits && std::ranges::equal(*starts, rows.starts) &&
@@ -129,7 +129,7 @@ result<void> user_ratings::check_saved(const scheduled::saved_part& saved) const
     if (!held_out_rows_.items.empty()) {
         if (auto checked = check(held_out_rows_, "held out"); !checked)
             return checked;
-        const auto values = read_state<float>(saved, "held out ratings");
+        const auto values = scheduled::read_state<float>(saved, "held out ratings");
         if (!values)
             return values.failure();
         fits = fits && std::ranges::equal(*values, held_out_rows_.values);

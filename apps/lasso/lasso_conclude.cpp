@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/lasso_scheduler.hpp"
-#include "apps/lasso/saved_state.hpp"
 
 namespace troupe::lasso {
 
@@ -228,7 +228,7 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
     const auto gram = is_over ? gram_cache::contents{} : gram_.save();
     const auto working = working_.save();
     const judged_values judged = judged_.value_or(judged_values{});
-    state_writer write{*options_.memory};
+    scheduled::state_writer write{*options_.memory};
     write("course", course)("values", values_)("facts", facts)("order", order_->state());
     write("phases", under_way)("phase variables", chosen)("phase gradients", gradients);
     write("product numbers", gram.numbers)("known products", gram.known);

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/lasso_scheduler.hpp"
-#include "apps/lasso/saved_state.hpp"
 
 namespace troupe::lasso {
 
@@ -17,7 +17,7 @@ error bad(const char* what) {
 
 template <class Number>
 result<void> copy(const scheduled::saved_part& saved, const char* name, std::vector<Number>& to) {
-    const auto numbers = read_state<Number>(saved, name);
+    const auto numbers = scheduled::read_state<Number>(saved, name);
     if (!numbers)
         return numbers.failure();
     to.assign(numbers->begin(), numbers->end());

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/lasso_limits.hpp"
-#include "apps/lasso/saved_state.hpp"
 #include "kernels/columns/sparse_products.hpp"
 
 namespace troupe::lasso {
@@ -254,7 +254,7 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
 // ---- as it is saved ----
 
 result<scheduled::saved_part> lasso_rows::save() const {
-    state_writer write{*options_.memory};
+    scheduled::state_writer write{*options_.memory};
     fit_->save(write);
     return std::move(write).finish();
 }

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/column_facts.hpp"
-#include "apps/lasso/saved_state.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
 
@@ -88,7 +88,7 @@ result<std::vector<double>> scales_of(const scheduled::result_site& site,
     if (!site.unit_norm)
         return scales;
     for (const scheduled::saved_part& part : saved) {
-        const auto facts = read_state<double>(part, "facts");
+        const auto facts = scheduled::read_state<double>(part, "facts");
         if (!facts)
             return facts.failure();
         for (std::size_t i = 0; i + 1 < facts->size(); i += 2) // mean and square of each

@@ -74,12 +74,12 @@ class squared_rows final : public row_fit {
         return sums;
     }
 
-    void save(state_writer& write) const override {
+    void save(scheduled::state_writer& write) const override {
         write("residual", residual_)("residual sum", std::array{residual_sum_});
     }
     result<void> load(const scheduled::saved_part& saved) override {
-        const auto residual = read_state<double>(saved, "residual");
-        const auto sum = read_state<double>(saved, "residual sum");
+        const auto residual = scheduled::read_state<double>(saved, "residual");
+        const auto sum = scheduled::read_state<double>(saved, "residual sum");
         if (const error* failure = scheduled::first_failure(residual, sum))
             return *failure;
         if (residual->size() != residual_.size() || sum->size() != 1)
@@ -154,16 +154,16 @@ class logistic_rows final : public row_fit {
 
     std::span<const double> weights() const noexcept override { return weights_; }
 
-    void save(state_writer& write) const override {
+    void save(scheduled::state_writer& write) const override {
         write("residual", residual_)("residual sum", std::array{residual_sum_});
         write("margins", margins_)("weights", weights_)("intercept", std::array{intercept_});
     }
     result<void> load(const scheduled::saved_part& saved) override {
-        const auto residual = read_state<double>(saved, "residual");
-        const auto sum = read_state<double>(saved, "residual sum");
-        const auto margins = read_state<double>(saved, "margins");
-        const auto weights = read_state<double>(saved, "weights");
-        const auto intercept = read_state<double>(saved, "intercept");
+        const auto residual = scheduled::read_state<double>(saved, "residual");
+        const auto sum = scheduled::read_state<double>(saved, "residual sum");
+        const auto margins = scheduled::read_state<double>(saved, "margins");
+        const auto weights = scheduled::read_state<double>(saved, "weights");
+        const auto intercept = scheduled::read_state<double>(saved, "intercept");
         if (const error* failure =
                 scheduled::first_failure(residual, sum, margins, weights, intercept))
             return *failure;

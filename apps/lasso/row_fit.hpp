@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/messages.hpp"
-#include "apps/lasso/saved_state.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/shifted_columns.hpp"
 #include "schemas/base/error.hpp"
@@ -33,7 +33,7 @@ class row_fit {
     // Makes the problem anew about where it is. What it sums up is of then.
     virtual row_sums renew() = 0;
 
-    virtual void save(state_writer& write) const = 0;
+    virtual void save(scheduled::state_writer& write) const = 0;
     virtual result<void> load(const scheduled::saved_part& saved) = 0;
 
     std::span<const double> residual() const noexcept { return residual_; }

@@ -1,6 +1,6 @@
 #include "apps/lasso/solutions.hpp"
 
-#include "apps/lasso/saved_state.hpp"
+#include "actors/scheduled/named_numbers.hpp"
 
 namespace troupe::lasso {
 
@@ -26,20 +26,22 @@ result<void> append_solutions(memory_pool& memory, const std::vector<solution>& 
         columns.insert(columns.end(), s.columns.begin(), s.columns.end());
         values.insert(values.end(), s.values.begin(), s.values.end());
     }
-    if (auto done = append_state<double>(memory, solution_names[0], numbers, to); !done)
+    if (auto done = scheduled::append_state<double>(memory, solution_names[0], numbers, to); !done)
         return done;
-    if (auto done = append_state<std::int64_t>(memory, solution_names[1], sizes, to); !done)
+    if (auto done = scheduled::append_state<std::int64_t>(memory, solution_names[1], sizes, to);
+        !done)
         return done;
-    if (auto done = append_state<std::int32_t>(memory, solution_names[2], columns, to); !done)
+    if (auto done = scheduled::append_state<std::int32_t>(memory, solution_names[2], columns, to);
+        !done)
         return done;
-    return append_state<double>(memory, solution_names[3], values, to);
+    return scheduled::append_state<double>(memory, solution_names[3], values, to);
 }
 
 result<std::vector<solution>> read_solutions(const scheduled::saved_part& saved) {
-    const auto numbers = read_state<double>(saved, solution_names[0]);
-    const auto sizes = read_state<std::int64_t>(saved, solution_names[1]);
-    const auto columns = read_state<std::int32_t>(saved, solution_names[2]);
-    const auto values = read_state<double>(saved, solution_names[3]);
+    const auto numbers = scheduled::read_state<double>(saved, solution_names[0]);
+    const auto sizes = scheduled::read_state<std::int64_t>(saved, solution_names[1]);
+    const auto columns = scheduled::read_state<std::int32_t>(saved, solution_names[2]);
+    const auto values = scheduled::read_state<double>(saved, solution_names[3]);
     if (const error* failure = scheduled::first_failure(numbers, sizes, columns, values))
         return *failure;
     if (numbers->size() != numbers_each * sizes->size() || columns->size() != values->size())

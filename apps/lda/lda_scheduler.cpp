@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "apps/lda/likelihood.hpp"
-#include "apps/lda/saved_state.hpp"
+#include "apps/lda/saved_topics.hpp"
 
 namespace troupe::lda {
 
@@ -111,16 +111,16 @@ result<scheduled::standing> lda_scheduler::conclude(std::uint64_t,
 // ---- as it is saved ----
 
 result<scheduled::saved_part> lda_scheduler::save() const {
-    state_writer write{*options_.memory};
+    scheduled::state_writer write{*options_.memory};
     write("totals", totals_)("likelihood", std::array{likelihood_})("sums",
                                                                     std::array{tokens_, sweeps_});
     return std::move(write).finish();
 }
 
 result<saved_standing> read_standing(const scheduled::saved_part& saved) {
-    const auto totals = read_state<std::int64_t>(saved, "totals"),
-               sums = read_state<std::int64_t>(saved, "sums");
-    const auto likelihood = read_state<double>(saved, "likelihood");
+    const auto totals = scheduled::read_state<std::int64_t>(saved, "totals"),
+               sums = scheduled::read_state<std::int64_t>(saved, "sums");
+    const auto likelihood = scheduled::read_state<double>(saved, "likelihood");
     if (const error* failure = scheduled::first_failure(totals, sums, likelihood))
         return *failure;
     if (sums->size() != 2 || likelihood->size() != 1)

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "apps/lda/saved_state.hpp"
+#include "apps/lda/saved_topics.hpp"
 
 namespace troupe::lda {
 
@@ -150,8 +150,8 @@ result<payload> lda_worker::probe(const scheduled::phase&, std::uint32_t, comput
 // ---- as it is saved ----
 
 result<scheduled::saved_part> lda_worker::save() const {
-    state_writer write{*options_.memory};
-    write.topics("topics", tokens_->topics());
+    scheduled::state_writer write{*options_.memory};
+    write("topics", bytes_of(tokens_->topics()));
     documents_->save(write);
     write("totals", totals_.counts().counts())("phases", totals_.phases())("own", totals_.own());
     write("likelihood", std::array{ended_.likelihood})("ended", ended_.totals);
@@ -174,11 +174,11 @@ result<void> lda_worker::load_topics(const scheduled::saved_part& saved) {
 result<void> lda_worker::load(const scheduled::saved_part& saved) {
     if (auto loaded = load_topics(saved); !loaded)
         return loaded;
-    const auto totals = read_state<std::int64_t>(saved, "totals"),
-               phases = read_state<std::int64_t>(saved, "phases"),
-               own = read_state<std::int64_t>(saved, "own"),
-               ended = read_state<std::int64_t>(saved, "ended");
-    const auto likelihood = read_state<double>(saved, "likelihood");
+    const auto totals = scheduled::read_state<std::int64_t>(saved, "totals"),
+               phases = scheduled::read_state<std::int64_t>(saved, "phases"),
+               own = scheduled::read_state<std::int64_t>(saved, "own"),
+               ended = scheduled::read_state<std::int64_t>(saved, "ended");
+    const auto likelihood = scheduled::read_state<double>(saved, "likelihood");
     if (const error* failure = scheduled::first_failure(totals, phases, own, ended, likelihood))
         return *failure;
     if (ended->size() != ended_.totals.size() || likelihood->size() != 1)

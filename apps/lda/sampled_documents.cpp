@@ -34,12 +34,12 @@ class exact_documents final : public sampled_documents {
                       const log_gamma_ratio& alpha_topics) const override {
         return likelihood_of_documents(counts_, sizes_, alpha, alpha_topics);
     }
-    void save(state_writer& write) const override {
+    void save(scheduled::state_writer& write) const override {
         write("topics of documents", counts_.lengths());
-        write.topics("order of topics", counts_.order());
+        write("order of topics", bytes_of(counts_.order()));
     }
     result<void> load(const scheduled::saved_part& saved, const word_tokens& tokens) override {
-        const auto lengths = read_state<std::int32_t>(saved, "topics of documents");
+        const auto lengths = scheduled::read_state<std::int32_t>(saved, "topics of documents");
         const auto order = read_topics(saved, "order of topics");
         if (const error* failure = scheduled::first_failure(lengths, order))
             return *failure;
@@ -83,7 +83,7 @@ class metropolis_documents final : public sampled_documents {
                       const log_gamma_ratio& alpha_topics) const override {
         return order_.likelihood(topics_, alpha, alpha_topics);
     }
-    void save(state_writer&) const override {} // all of it follows
+    void save(scheduled::state_writer&) const override {} // all of it follows
     result<void> load(const scheduled::saved_part&, const word_tokens& tokens) override {
         for (std::uint64_t i = 0; i < tokens.tokens(); ++i)
             order_.set(order_.place(i), tokens.topics()[i]);

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "apps/lda/likelihood.hpp"
-#include "apps/lda/saved_state.hpp"
+#include "apps/lda/saved_topics.hpp"
 #include "apps/lda/settings.hpp"
 #include "apps/lda/topic_totals.hpp"
 #include "apps/lda/word_row.hpp"
@@ -32,7 +32,7 @@ class sampled_documents {
                               const log_gamma_ratio& alpha_topics) const = 0;
 
     // What does not follow from the topics of the tokens.
-    virtual void save(state_writer& write) const = 0;
+    virtual void save(scheduled::state_writer& write) const = 0;
     // Of newly made documents; `tokens` have the topics that were saved.
     virtual result<void> load(const scheduled::saved_part& saved, const word_tokens& tokens) = 0;
 };

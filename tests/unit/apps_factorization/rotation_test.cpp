@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/factorization/factorization.capnp.h"
 #include "apps/factorization/factorization.hpp"
-#include "apps/factorization/saved_state.hpp"
 #include "tests/unit/apps_factorization/factorization_runs.hpp"
 
 using namespace troupe;
@@ -95,11 +95,11 @@ BOOST_AUTO_TEST_CASE(predicts_the_same_when_the_mean_of_all_ratings_arrives) {
     const auto changes = scheduled::payload_of(memory, std::vector<double>{3.5, 1.0});
     BOOST_REQUIRE(part->apply({0, *changes}).ok());
     const auto saved = part->save().value();
-    const auto biases = read_state<float>(saved, "user biases").value();
+    const auto biases = scheduled::read_state<float>(saved, "user biases").value();
     BOOST_TEST(biases[0] == 0.5F);
     BOOST_TEST(biases[1] == 0.5F);
     BOOST_TEST(biases[2] == 0.0F);
-    BOOST_TEST(read_state<double>(saved, "level").value()[0] == 3.5);
+    BOOST_TEST(scheduled::read_state<double>(saved, "level").value()[0] == 3.5);
 }
 
 BOOST_AUTO_TEST_CASE(gives_the_same_bits_for_the_same_seed_and_others_for_another) {

@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_saved_fit_is_of_the_same_rows_with_weights) {
         fit->begin();
         return fit;
     };
-    state_writer write{pool};
+    scheduled::state_writer write{pool};
     made(3)->save(write);
     auto saved = std::move(write).finish().value();
     BOOST_TEST(made(3)->load(saved).ok());

@@ -6,9 +6,9 @@
 
 #include <capnp/message.h>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/lasso.capnp.h"
 #include "apps/lasso/result_files.hpp"
-#include "apps/lasso/saved_state.hpp"
 #include "apps/lasso/solutions.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -102,7 +102,8 @@ BOOST_AUTO_TEST_CASE(of_an_earlier_run_do_not_stay_where_they_no_longer_belong) 
     site.unit_norm = true;
     const std::vector<double> facts[] = {{0, 4, 1, 9}, {0, 1, 0, 0, 2, 16}};
     for (std::size_t s = 0; s < 2; ++s)
-        BOOST_REQUIRE(append_state<double>(run.memory, "facts", facts[s], run.parts[s]).ok());
+        BOOST_REQUIRE(
+            scheduled::append_state<double>(run.memory, "facts", facts[s], run.parts[s]).ok());
     BOOST_REQUIRE(write_result(site, run.parts).ok());
     const std::string npy = text_of(folder.path() / "scales.npy");
     BOOST_TEST(npy.find("'shape': (5,)") != std::string::npos);

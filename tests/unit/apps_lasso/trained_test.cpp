@@ -6,9 +6,9 @@
 
 #include <capnp/message.h>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/lasso.capnp.h"
 #include "apps/lasso/result_files.hpp"
-#include "apps/lasso/saved_state.hpp"
 #include "apps/lasso/trained.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -84,9 +84,9 @@ struct left_behind {
         BOOST_REQUIRE(append_solutions(memory, second, parts[1]).ok());
         const std::vector<double> facts[] = {{0, 1, 0, 16}, {1, 9, 0, 4, 0, 64}};
         for (int s = 0; s < 2; ++s)
-            BOOST_REQUIRE(
-                append_state<double>(memory, "facts", facts[static_cast<std::size_t>(s)], parts[s])
-                    .ok());
+            BOOST_REQUIRE(scheduled::append_state<double>(
+                              memory, "facts", facts[static_cast<std::size_t>(s)], parts[s])
+                              .ok());
         scheduled::result_site site;
         site.settings = settings.getRoot<capnp::AnyPointer>().asReader();
         site.directory = folder.path();

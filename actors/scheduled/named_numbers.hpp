@@ -1,4 +1,11 @@
 // Vectors of numbers by name, in what a part saves.
+//
+//     state_writer write{memory};
+//     return std::move(write("b", b_)("step", std::array{step_})).finish();
+//     ...
+//     const auto b = read_state<double>(saved, "b");
+//
+// Threads: values. Errors: errc::exhausted where the pool has no room; errc::protocol for names or types that are not there.
 #pragma once
 
 #include <span>
@@ -8,12 +15,12 @@
 #include "actors/scheduled/program.hpp"
 #include "schemas/base/error.hpp"
 
-namespace troupe::factorization {
+namespace troupe::scheduled {
 
 template <class Number>
 result<void> append_state(memory_pool& memory, std::string name, std::span<const Number> numbers,
-                          scheduled::saved_part& to) {
-    auto made = scheduled::numbers_of(memory, numbers);
+                          saved_part& to) {
+    auto made = numbers_of(memory, numbers);
     if (!made)
         return made.failure();
     to.names.push_back(std::move(name));
@@ -34,7 +41,7 @@ class state_writer {
                              std::span<const std::ranges::range_value_t<Numbers>>{numbers}, part_);
         return *this;
     }
-    result<scheduled::saved_part> finish() && {
+    result<saved_part> finish() && {
         if (!failure_)
             return failure_.failure();
         return std::move(part_);
@@ -42,18 +49,17 @@ class state_writer {
 
   private:
     memory_pool& memory_;
-    scheduled::saved_part part_;
+    saved_part part_;
     result<void> failure_;
 };
 
 // A view of the numbers of this name; errc::protocol if there are none of this type.
 template <class Number>
-result<std::span<const Number>> read_state(const scheduled::saved_part& saved,
-                                           std::string_view name) {
+result<std::span<const Number>> read_state(const saved_part& saved, std::string_view name) {
     for (std::size_t i = 0; i < saved.names.size() && i < saved.tensors.size(); ++i)
         if (saved.names[i] == name)
-            return scheduled::read<Number>(saved.tensors, i, name);
+            return read<Number>(saved.tensors, i, name);
     return error{errc::protocol, std::string{name} + ": not in the saved state"};
 }
 
-} // namespace troupe::factorization
+} // namespace troupe::scheduled
