@@ -528,4 +528,9 @@ MUTATIONS = [
              "if (static_cast<double>(s.columns.size()) != s.numbers.used)",
              "if (static_cast<double>(s.columns.size()) > s.numbers.used + 1e9)",
              "unit_lasso", "trained_lasso_models/refuse_damaged_files"),
+    Mutation("rows of 16-bit factors begin at odd addresses",
+             "kernels/cuda/products.cpp",
+             "    align(laid.b, p.k, p.n);",
+             "    ;",
+             "unit_kernels_cuda", "products/rows_of_odd_lengths_begin_at_aligned_addresses_in_products"),
 ]

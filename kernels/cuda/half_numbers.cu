@@ -6,6 +6,7 @@
 #include "kernels/cuda/f16.hpp"
 #include "kernels/cuda/factors.hpp"
 #include "kernels/cuda/indices.hpp"
+#include "kernels/cuda/map.hpp"
 #include "kernels/cuda/reductions.hpp"
 
 namespace troupe::cuda {
@@ -13,9 +14,7 @@ namespace troupe::cuda {
 namespace {
 
 struct to_bf16 {
-    const float* from;
-    std::uint16_t* to;
-    __device__ void operator()(std::size_t i) const { to[i] = bf16_bits(from[i]); }
+    __device__ std::uint16_t operator()(float x) const { return bf16_bits(x); }
 };
 
 struct to_factor {
@@ -91,16 +90,13 @@ __device__ inline scale_powers powers_of(const half_scales& scales) {
 }
 
 struct to_f16 {
-    const float* from;
     factor_place place;
     const half_scales* scales;
-    std::uint16_t* to;
-    __device__ void operator()(std::size_t i) const {
+    __device__ std::uint16_t operator()(float x) const {
         const int power = powers_of(*scales).of[static_cast<int>(place)];
         const float scale = __uint_as_float(static_cast<std::uint32_t>(power + 127) << 23);
-        const float x = from[i];
         const bool is_denormal = (__float_as_uint(x) & infinity_bits) == 0;
-        to[i] = f16_bits(is_denormal ? 0 : __fmul_rn(x, scale));
+        return f16_bits(is_denormal ? 0 : __fmul_rn(x, scale));
     }
 };
 
@@ -113,11 +109,68 @@ struct without_scales {
     }
 };
 
+// Of an element of the matrix.
+template <class Index, class Round>
+struct rounded_element {
+    rows_of_numbers from;
+    rounded_rows to;
+    Round round;
+    divisor<Index> columns;
+    __device__ void operator()(std::size_t i) const {
+        const auto at = columns.divide(static_cast<Index>(i));
+        to.first[at.quotient * to.stride + at.remainder] =
+            round(from.first[at.quotient * from.stride + at.remainder]);
+    }
+};
+
+// Of as many neighbours in a row as one access writes; behind the row's end it writes what zeros make.
+template <class Index, class Round>
+struct rounded_group {
+    rows_of_numbers from;
+    rounded_rows to;
+    Round round;
+    divisor<Index> groups; // of a row
+    __device__ void operator()(std::size_t i) const {
+        constexpr unsigned size = numbers_of_16_bytes;
+        const auto at = groups.divide(static_cast<Index>(i));
+        const std::size_t first = std::size_t{size} * at.remainder;
+        const auto x =
+            load<size>(from.first + at.quotient * from.stride + first, from.columns - first);
+        std::uint32_t pairs[size / 2];
+#pragma unroll
+        for (unsigned k = 0; k < size / 2; ++k)
+            pairs[k] = round(x.at[2 * k]) | std::uint32_t{round(x.at[2 * k + 1])} << 16;
+        *reinterpret_cast<uint4*>(to.first + at.quotient * to.stride + first) =
+            make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+    }
+};
+
+// Rows that begin at odd addresses are read number by number, neighbouring threads reading neighbours.
+template <class Round>
+cudaError_t round_rows(const rows_of_numbers& from, const rounded_rows& to, const Round& round,
+                       cudaStream_t stream) {
+    constexpr std::size_t size = numbers_of_16_bytes, read_at_once = sizeof(float4) / sizeof(float);
+    const std::size_t groups = (from.columns + size - 1) / size;
+    const bool is_wide =
+        has_wide_address(from.first) && (from.rows == 1 || from.stride % read_at_once == 0);
+    const std::size_t pieces = from.rows * (is_wide ? groups : from.columns);
+    return with_index({pieces}, [&](auto index) {
+        using index_type = decltype(index);
+        if (is_wide)
+            return launch_elements(
+                stream, pieces,
+                rounded_group<index_type, Round>{from, to, round, divisor<index_type>{groups}});
+        return launch_elements(
+            stream, pieces,
+            rounded_element<index_type, Round>{from, to, round, divisor<index_type>{from.columns}});
+    });
+}
+
 } // namespace
 
-cudaError_t round_to_bf16(const float* from, std::uint16_t* to, std::size_t count,
+cudaError_t round_to_bf16(const rows_of_numbers& from, const rounded_rows& to,
                           cudaStream_t stream) {
-    return launch_elements(stream, count, to_bf16{from, to});
+    return round_rows(from, to, to_bf16{}, stream);
 }
 
 cudaError_t round_factor(precision products, const float* from, float* to, std::size_t count,
@@ -142,9 +195,9 @@ cudaError_t find_largest(const rows_of_numbers& of, std::uint32_t* largest, cuda
     });
 }
 
-cudaError_t scale_to_f16(const float* from, factor_place place, const half_scales* scales,
-                         std::uint16_t* to, std::size_t count, cudaStream_t stream) {
-    return launch_elements(stream, count, to_f16{from, place, scales, to});
+cudaError_t scale_to_f16(const rows_of_numbers& from, factor_place place, const half_scales* scales,
+                         const rounded_rows& to, cudaStream_t stream) {
+    return round_rows(from, to, to_f16{place, scales}, stream);
 }
 
 cudaError_t take_back(half_scales* scales, float factor, float beta, cudaStream_t stream) {

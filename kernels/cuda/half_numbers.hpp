@@ -10,14 +10,9 @@
 
 namespace troupe::cuda {
 
-// Puts into the stream: to[i] = from[i] rounded to bfloat16, as precision::bfloat16 says.
-cudaError_t round_to_bf16(const float* from, std::uint16_t* to, std::size_t count,
-                          cudaStream_t stream);
-// to[i] = from[i] as a factor of such products, as float32.
+// Puts into the stream: to[i] = from[i] as a factor of products of that precision, as float32.
 cudaError_t round_factor(precision products, const float* from, float* to, std::size_t count,
                          cudaStream_t stream);
-
-// --- half precision, with the scale that precision::float16 gives a factor
 
 // Numbers in rows, of several matrices of one form.
 struct rows_of_numbers {
@@ -28,6 +23,19 @@ struct rows_of_numbers {
     std::size_t matrix_stride;
 };
 
+// One matrix of 16-bit numbers, in rows that begin at multiples of 16 bytes: `stride` is a multiple of `numbers_of_16_bytes`
+// and no less than the numbers of a row. What is between rows gets any value.
+inline constexpr std::size_t numbers_of_16_bytes = 8;
+struct rounded_rows {
+    std::uint16_t* first;
+    std::size_t stride;
+};
+
+// Puts into the stream: `to` = the one matrix `from` rounded to bfloat16, as precision::bfloat16 says.
+cudaError_t round_to_bf16(const rows_of_numbers& from, const rounded_rows& to, cudaStream_t stream);
+
+// --- half precision, with the scale that precision::float16 gives a factor
+
 // Of a product; lies on the device.
 struct half_scales {
     std::uint32_t largest[2]; // the bits of the largest finite magnitude of each factor
@@ -36,11 +44,11 @@ struct half_scales {
 
 // Puts into the stream: *largest = the bits of the largest finite magnitude, if it is above what *largest holds.
 cudaError_t find_largest(const rows_of_numbers& of, std::uint32_t* largest, cudaStream_t stream);
-// to[i] = from[i] by the scale of a factor of the product, in half precision; denormal numbers of float32 become 0. The
-// largest of both factors must be known.
+// `to` = the one matrix `from` by the scale of a factor of the product, in half precision; denormal numbers of float32
+// become 0. The largest of both factors must be known.
 enum class factor_place : std::uint8_t { first, second };
-cudaError_t scale_to_f16(const float* from, factor_place place, const half_scales* scales,
-                         std::uint16_t* to, std::size_t count, cudaStream_t stream);
+cudaError_t scale_to_f16(const rows_of_numbers& from, factor_place place, const half_scales* scales,
+                         const rounded_rows& to, cudaStream_t stream);
 // scales->factor = factor without the two scales, scales->beta = beta.
 cudaError_t take_back(half_scales* scales, float factor, float beta, cudaStream_t stream);
 

@@ -14,7 +14,7 @@ struct neighbours {
     float at[N];
 };
 
-__device__ inline bool has_wide_address(const void* at) {
+__host__ __device__ inline bool has_wide_address(const void* at) {
     return reinterpret_cast<std::uintptr_t>(at) % sizeof(float4) == 0;
 }
 

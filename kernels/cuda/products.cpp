@@ -10,6 +10,7 @@
 #include "kernels/cuda/half_numbers.hpp"
 #include "kernels/cuda/pointwise.hpp"
 #include "kernels/cuda/product_plan.hpp"
+#include "kernels/cuda/row_copies.hpp"
 #include "kernels/cuda/status.hpp"
 #include "schemas/base/check.hpp"
 
@@ -84,6 +85,34 @@ rows_of_numbers numbers_of(const matrix& m, std::size_t rows, std::size_t column
             m.batch_stride};
 }
 
+constexpr std::size_t next_multiple(std::size_t n, std::size_t of) {
+    return (n + of - 1) / of * of;
+}
+
+// From so many elements on, c is computed in rows of our own where its own begin at odd addresses: the copy takes less time
+// than cuBLASLt loses.
+constexpr std::size_t padded_elements_min = 1 << 16;
+
+// p as cuBLASLt gets it: rows of 16-bit factors, which are copied anyway, and those of a large c begin at multiples of 16
+// bytes. Products of rows at odd addresses take six times as long (README.md).
+product laid_out(const product& p) {
+    const bool is_copied = p.numbers == precision::bfloat16 || p.numbers == precision::float16;
+    if (!is_copied || p.batch != 1)
+        return p;
+    product laid = p;
+    const auto align = [](matrix& factor, std::size_t rows, std::size_t columns) {
+        const std::size_t of_row = factor.transposed ? rows : columns;
+        if (factor.stride % numbers_of_16_bytes != 0)
+            factor.stride = next_multiple(of_row, numbers_of_16_bytes);
+    };
+    align(laid.a, p.m, p.k);
+    align(laid.b, p.k, p.n);
+    constexpr std::size_t floats_of_16_bytes = product_alignment / sizeof(float);
+    if (p.c_stride % floats_of_16_bytes != 0 && p.m * p.n >= padded_elements_min)
+        laid.c_stride = next_multiple(p.n, floats_of_16_bytes);
+    return laid;
+}
+
 // What cuBLASLt reads besides c: rounded where it should be, aligned. Holds what is made for it.
 class operands {
   public:
@@ -92,22 +121,24 @@ class operands {
     const void *a = nullptr, *b = nullptr, *bias = nullptr;
     const void *factor = nullptr, *beta = nullptr; // where the plan says: here or on the device
 
-    result<void> take(const product& p, bool with_bias) {
+    // `laid`: p as cuBLASLt gets it.
+    result<void> take(const product& p, const product& laid, bool with_bias) {
         const auto of_a = numbers_of(p.a, p.m, p.k, p.batch);
         const auto of_b = numbers_of(p.b, p.k, p.n, p.batch);
         if (with_bias)
             if (auto done = put(bias, as_floats(p.bias, p.n)); !done)
                 return done;
         if (p.numbers == precision::float16)
-            return take_halves(p, of_a, of_b);
+            return take_halves(p, laid, of_a, of_b);
         factor = &p.factor;
         beta = &p.beta;
-        const auto taken = [&](const rows_of_numbers& n) {
-            return p.numbers == precision::bfloat16 ? as_bf16(n) : as_floats(n.first, span_of(n));
+        const auto taken = [&](const rows_of_numbers& n, std::size_t stride) {
+            return p.numbers == precision::bfloat16 ? as_bf16(n, stride)
+                                                    : as_floats(n.first, span_of(n));
         };
-        if (auto done = put(a, taken(of_a)); !done)
+        if (auto done = put(a, taken(of_a, laid.a.stride)); !done)
             return done;
-        return put(b, taken(of_b));
+        return put(b, taken(of_b, laid.b.stride));
     }
 
   private:
@@ -133,15 +164,25 @@ class operands {
             return cudaMemcpyAsync(to, values, count * sizeof(float), cudaMemcpyDefault, stream_);
         });
     }
-    result<const void*> as_bf16(const rows_of_numbers& n) {
-        return filled<std::uint16_t>(span_of(n), [&](std::uint16_t* to) {
-            return round_to_bf16(n.first, to, span_of(n), stream_);
+    // The rows of n, `stride` numbers apart; where n's rows are as far apart, all that n spans, as one row.
+    template <class Round>
+    result<const void*> rounded(const rows_of_numbers& n, std::size_t stride, Round round) {
+        const std::size_t span = span_of(n);
+        const bool as_it_lies = stride == n.stride;
+        const rows_of_numbers from =
+            as_it_lies ? rows_of_numbers{n.first, 1, span, span, 1, span} : n;
+        const std::size_t of_row = as_it_lies ? next_multiple(span, numbers_of_16_bytes) : stride;
+        return filled<std::uint16_t>(from.rows * of_row, [&](std::uint16_t* to) {
+            return round(from, rounded_rows{to, of_row}, stream_);
         });
     }
-    result<const void*> as_f16(const rows_of_numbers& n, factor_place place,
+    result<const void*> as_bf16(const rows_of_numbers& n, std::size_t stride) {
+        return rounded(n, stride, round_to_bf16);
+    }
+    result<const void*> as_f16(const rows_of_numbers& n, std::size_t stride, factor_place place,
                                const half_scales* scales) {
-        return filled<std::uint16_t>(span_of(n), [&](std::uint16_t* to) {
-            return scale_to_f16(n.first, place, scales, to, span_of(n), stream_);
+        return rounded(n, stride, [&](const auto& from, const auto& to, cudaStream_t stream) {
+            return scale_to_f16(from, place, scales, to, stream);
         });
     }
     template <class Number, class Fill>
@@ -154,7 +195,7 @@ class operands {
         return static_cast<const void*>(*made);
     }
 
-    result<void> take_halves(const product& p, const rows_of_numbers& of_a,
+    result<void> take_halves(const product& p, const product& laid, const rows_of_numbers& of_a,
                              const rows_of_numbers& of_b) {
         auto made = scratch<half_scales>(1);
         if (!made)
@@ -166,9 +207,9 @@ class operands {
             return done;
         if (auto done = checked(find_largest(of_b, &scales->largest[1], stream_)); !done)
             return done;
-        if (auto done = put(a, as_f16(of_a, factor_place::first, scales)); !done)
+        if (auto done = put(a, as_f16(of_a, laid.a.stride, factor_place::first, scales)); !done)
             return done;
-        if (auto done = put(b, as_f16(of_b, factor_place::second, scales)); !done)
+        if (auto done = put(b, as_f16(of_b, laid.b.stride, factor_place::second, scales)); !done)
             return done;
         factor = &scales->factor;
         beta = &scales->beta;
@@ -180,18 +221,24 @@ class operands {
     std::vector<buffer_ref> kept_;
 };
 
-// Where cuBLASLt writes: there, or, where that is not aligned, in memory of our own, from which it is copied there.
+// Where cuBLASLt writes a matrix: there, or, where that is not aligned or its rows are to be further apart, in memory of our
+// own, from which it is copied there.
 class target {
   public:
-    target(float* to, std::size_t elements) : to_{to}, elements_{elements} {}
+    struct rows {
+        std::size_t count, columns, stride;
+        std::size_t elements() const { return (count - 1) * stride + columns; }
+    };
+
+    target(float* to, const rows& there, const rows& here) : to_{to}, there_{there}, here_{here} {}
 
     float* at = nullptr;
 
     result<void> take(memory_pool& memory) {
         at = to_;
-        if (is_aligned(to_))
+        if (is_aligned(to_) && here_.stride == there_.stride)
             return {};
-        auto made = memory.allocate(elements_ * sizeof(float));
+        auto made = memory.allocate(here_.elements() * sizeof(float));
         if (!made)
             return made.failure();
         kept_ = std::move(*made);
@@ -199,19 +246,28 @@ class target {
         return {};
     }
     // What lies there so far.
-    result<void> bring(cudaStream_t stream) const { return copy(to_, at, stream); }
-    result<void> put_there(cudaStream_t stream) const { return copy(at, to_, stream); }
+    result<void> bring(cudaStream_t stream) const { return copy(to_, there_, at, here_, stream); }
+    result<void> put_there(cudaStream_t stream) const {
+        return copy(at, here_, to_, there_, stream);
+    }
 
   private:
-    result<void> copy(const float* from, float* to, cudaStream_t stream) const {
+    static result<void> copy(const float* from, const rows& of, float* to, const rows& there,
+                             cudaStream_t stream) {
         if (from == to)
             return {};
+        if (of.stride == there.stride)
+            return checked(cudaMemcpyAsync(to, from, of.elements() * sizeof(float),
+                                           cudaMemcpyDefault, stream));
         return checked(
-            cudaMemcpyAsync(to, from, elements_ * sizeof(float), cudaMemcpyDefault, stream));
+            copy_rows({of.count, of.columns * sizeof(float),
+                       reinterpret_cast<const std::byte*>(from), of.stride * sizeof(float),
+                       reinterpret_cast<std::byte*>(to), there.stride * sizeof(float)},
+                      stream));
     }
 
     float* to_;
-    std::size_t elements_;
+    rows there_, here_;
     buffer_ref kept_;
 };
 
@@ -220,7 +276,8 @@ class target {
 result<void> products::operator()(const product& p, cudaStream_t stream) {
     TROUPE_CHECK(!p.activation || (p.beta == 0 && p.batch == 1 && p.c_stride == p.n),
                  "an activation is of the whole of c");
-    auto known = plan_of(p);
+    const product laid = laid_out(p);
+    auto known = plan_of(laid);
     if (!known)
         return known.failure();
     const product_plan& how = **known;
@@ -228,18 +285,26 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
     if (!workspace)
         return workspace.failure();
     operands of{memory_, stream};
-    if (auto done = of.take(p, how.has_bias); !done)
+    if (auto done = of.take(p, laid, how.has_bias); !done)
         return done;
     // Where the activation comes behind, what it gets is what the product gives.
     float* const sums = p.pre_activation != nullptr && !how.has_copy ? p.pre_activation : p.c;
     const std::size_t elements = span_of(p.m, p.n, p.c_stride, p.batch, p.c_batch_stride);
-    target c{sums, elements}, copied{how.has_copy ? p.pre_activation : nullptr, elements};
+    const auto rows_of = [&](const product& q) {
+        return q.batch == 1 ? target::rows{q.m, q.n, q.c_stride}
+                            : target::rows{1, elements, elements};
+    };
+    target c{sums, rows_of(p), rows_of(laid)};
+    target copied{how.has_copy ? p.pre_activation : nullptr, rows_of(p), rows_of(p)};
     if (auto done = c.take(memory_); !done)
         return done;
     if (auto done = copied.take(memory_); !done)
         return done;
-    if (auto done = c.bring(stream); !done) // for beta, and what lies between its rows
-        return done;
+    // What is added to, and what lies between rows that are copied with it.
+    const bool has_gaps = elements != p.batch * p.m * p.n && laid.c_stride == p.c_stride;
+    if (p.beta != 0 || has_gaps)
+        if (auto done = c.bring(stream); !done)
+            return done;
     if (auto done = how.point_at(of.bias, copied.at); !done)
         return done;
     if (auto done = checked(cublasLtMatmul(handle_, how.description, of.factor, of.b, how.first,
@@ -251,7 +316,7 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
     if (p.bias != nullptr && !how.has_bias)
         for (std::size_t i = 0; i < p.batch; ++i)
             if (auto done = checked(add_to_rows(
-                    {p.bias, p.m, p.n, p.c_stride, c.at + i * p.c_batch_stride}, stream));
+                    {p.bias, p.m, p.n, laid.c_stride, c.at + i * p.c_batch_stride}, stream));
                 !done)
                 return done;
     if (auto done = c.put_there(stream); !done)

@@ -29,6 +29,7 @@ namespace {
 
 std::atomic<refused_epilogues> refused{refused_epilogues::none};
 std::atomic<cublasLtEpilogue_t> epilogue_put_in{CUBLASLT_EPILOGUE_DEFAULT};
+std::atomic<bool> rows_put_in_are_aligned{false};
 
 bool has(cublasLtEpilogue_t epilogue, int part) {
     return epilogue != CUBLASLT_EPILOGUE_DEFAULT && (epilogue & part) == part;
@@ -39,6 +40,10 @@ bool has_activation(cublasLtEpilogue_t epilogue) {
 
 bool is_aligned(const void* operand) {
     return reinterpret_cast<std::uintptr_t>(operand) % 16 == 0;
+}
+
+bool has_aligned_rows(const matrix_layout& m) {
+    return m.leading * (m.type == CUDA_R_32F ? 4 : 2) % 16 == 0;
 }
 
 double read(const void* from, cudaDataType_t type, std::int64_t at) {
@@ -109,6 +114,10 @@ void refuse(refused_epilogues which) {
 
 cublasLtEpilogue_t last_epilogue() {
     return epilogue_put_in;
+}
+
+bool last_rows_were_aligned() {
+    return rows_put_in_are_aligned;
 }
 
 } // namespace emulated
@@ -236,6 +245,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
          {a, b, c, static_cast<const void*>(d), static_cast<const void*>(description->bias)})
         TROUPE_CHECK(is_aligned(operand), "operands lie as cuBLASLt was promised");
     epilogue_put_in = description->epilogue;
+    rows_put_in_are_aligned =
+        has_aligned_rows(*a_layout) && has_aligned_rows(*b_layout) && has_aligned_rows(*d_layout);
     const bool on_device = description->pointers == CUBLASLT_POINTER_MODE_DEVICE;
     const auto work = [=, how = *description, la = *a_layout, lb = *b_layout, lc = *c_layout,
                        ld = *d_layout, factor_at = static_cast<const float*>(alpha),

@@ -64,8 +64,10 @@ struct matmul_preference;
 enum class refused_epilogues { none, activations, all };
 void refuse(refused_epilogues which);
 
-// Of the product that was put in last.
+// Of the product that was put in last: its epilogue, and whether all rows of its factors and its sums begin at multiples of 16
+// bytes.
 cublasLtEpilogue_t last_epilogue();
+bool last_rows_were_aligned();
 } // namespace emulated
 using cublasLtHandle_t = void*;
 using cublasLtMatmulDesc_t = emulated::matmul_description*;

@@ -145,4 +145,40 @@ BOOST_AUTO_TEST_CASE(where_outputs_lie_does_not_matter) {
             }
 }
 
+// Of 16-bit factors, and of sums that are many enough to be computed in rows of their own.
+BOOST_AUTO_TEST_CASE(rows_of_odd_lengths_begin_at_aligned_addresses_in_products) {
+    constexpr std::size_t samples = 261, ins = 12, outs = 259;
+    static_assert(samples * outs > 1 << 16);
+    operand_pool pool{1 << 24};
+    const tensor x = random_tensor(pool, {samples, ins}, 1);
+    const tensor weight = random_tensor(pool, {outs, ins}, 2);
+    const tensor bias = random_tensor(pool, {outs}, 3);
+    const tensor dy = random_tensor(pool, {samples, outs}, 4);
+    for (const precision products : {precision::bfloat16, precision::float16})
+        for (const bool aligned : {true, false}) {
+            const auto run = [&](operations& ops, const auto& after_each) {
+                std::vector<tensor> out{like(pool, {samples, outs}, aligned),
+                                        like(pool, {samples, ins}, aligned),
+                                        like(pool, {outs, ins}, aligned)};
+                BOOST_REQUIRE(ops.run(linear_forward{x, weight, &bias, out[0], products}).ok());
+                after_each();
+                const auto backward = [&](tensor* dx, tensor* dw) {
+                    const linear_backward op{x, weight, dy, dx, dw, nullptr, products};
+                    BOOST_REQUIRE(ops.run(op).ok());
+                    after_each();
+                };
+                backward(&out[1], nullptr);
+                backward(nullptr, &out[2]);
+                return out;
+            };
+            const auto given =
+                run(*fresh(pool), [] { BOOST_TEST(emulated::last_rows_were_aligned()); });
+            const auto expected = run(*make_reference_operations(), [] {});
+            for (std::size_t t = 0; t < given.size(); ++t)
+                for (std::size_t i = 0; i < given[t].elements(); ++i)
+                    BOOST_REQUIRE_SMALL(
+                        given[t].values<float>()[i] - expected[t].values<float>()[i], 1e-4f);
+        }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
