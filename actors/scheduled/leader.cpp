@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
+#include "actors/scheduled/result_mark.hpp"
 #include "schemas/base/quantities.hpp"
 
 namespace troupe::scheduled {
@@ -282,16 +283,22 @@ void leader::write_result() {
     out->run = std::move(*ended);
     work_.submit(
         *options_.io,
-        {.work = [out, write = options_.what.what->write_result](compute_context&) -> result<void> {
+        {.work = [out, write = options_.what.what->write_result,
+                  app = options_.what.app](compute_context&) -> result<void> {
              std::error_code failed;
              std::filesystem::create_directories(out->site.directory, failed);
              if (failed)
                  return error{errc::io, out->site.directory.string() + ": " + failed.message() +
                                             "; choose another result.directory"};
+             if (auto marked = write_result_mark(out->site.directory,
+                                                 app.getProgram().getName().cStr(), app.getData());
+                 !marked)
+                 return marked;
              auto files = write(out->site, out->run);
              if (!files)
                  return files.failure();
              out->files = std::move(*files);
+             out->files.emplace_back(result_mark_name);
              return {};
          },
          .then =

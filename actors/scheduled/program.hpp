@@ -253,7 +253,8 @@ struct program {
     std::function<result<void>(const program_site&)> check;
     std::function<result<std::unique_ptr<scheduler_part>>(const scheduler_site&)> make_scheduler;
     std::function<result<std::unique_ptr<worker_part>>(const worker_site&)> make_worker;
-    // Writes the result. Returns the names of the files in the site's directory. Blocks on files.
+    // Writes the result. Returns the names of the files in the site's directory, in which `result.json` is the run's own
+    // (result_mark.hpp). Blocks on files.
     std::function<result<std::vector<std::string>>(const result_site&, const ended_run&)>
         write_result;
     bool needs_targets = true; // each row of the data must have one

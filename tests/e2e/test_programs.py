@@ -294,11 +294,11 @@ class Programs(TroupeTest):
 
         for folder in ("empty", "other"):
             (self.folder / folder).mkdir()
-        (self.folder / "other/summary.json").write_text('{"program": "lda"}')
+        (self.folder / "other/result.json").write_text('{"program": "lda"}')
         (self.folder / "swapped.csv").write_text(",".join(f"x{j}" for j in reversed(range(COLUMNS))) + "\n" + "1," * (COLUMNS - 1) + "1\n")
         (self.folder / "narrow.csv").write_text("x0,x1\n1,2\n")
         refused("nowhere: no such folder", "nowhere")
-        refused("empty: has no summary.json", "empty")
+        refused("empty: has no result.json", "empty")
         refused('is a result of the program "lda"', "other")
         refused("with the same columns", "--data", "narrow.csv")
         refused('column 0 of the data is "x11"', "--data", "swapped.csv")
@@ -311,6 +311,29 @@ class Programs(TroupeTest):
         network = self.app(NETWORK)
         self.assert_one_line_error(self.troupe("predict", network), 2, "predicts nothing")
         self.assert_one_line_error(self.troupe("evaluate", network, "result"), 2, "RESULT and --data are for programs")
+
+    def test_a_run_replaces_its_own_result_and_nobody_elses_files(self):
+        self.trained(APP)
+        self.trained(APP.replace("0.05", "0.06"))
+        documents = """\
+troupe: 1
+data: {documents: {lines: x.csv}}
+program: {lda: {topics: 2}}
+schedule: {rotation: {}}
+stop: {sweeps: 2}
+result: {directory: result}
+"""
+        before = (self.folder / "result/coefficients.npy").read_bytes()
+        (self.folder / "notes").mkdir()
+        self.write("notes/x.txt", "mine")
+        for command in ("run", "check"):
+            taken = self.troupe(command, self.app(documents))
+            self.assert_one_line_error(taken, 2, "app.yaml:6:", "result.directory: ", 'a result of the program "lasso"',
+                                       "name a new folder")
+            taken = self.troupe(command, self.app(documents.replace("directory: result", "directory: notes")))
+            self.assert_one_line_error(taken, 2, "has files that are no result of lda, such as x.txt")
+        self.assertEqual((self.folder / "result/coefficients.npy").read_bytes(), before)
+        self.assertEqual([f.name for f in (self.folder / "notes").iterdir()], ["x.txt"])
 
     def test_bad_input_is_one_line_each(self):
         def check(text, why, code=2, command=("check",), **files):
@@ -390,6 +413,18 @@ class DocumentsAndRatings(TroupeTest):
         self.assertEqual(run.code, 0, str(run))
         self.assertIn("1 of 3 documents have no words that are kept", str(run))
         self.assertEqual((self.folder / "result/words.txt").read_text().split(), ["ant", "bee", "cat"])
+
+    def test_a_result_is_used_with_words_that_are_found_as_in_its_run(self):
+        self.write_files(lines=b"The cats sat\nDogs and cats\n", more=b"the cat sat\n")
+        app = self.documents("lines: lines, stem: english, length_min: 3, stop_words: english")
+        self.assertEqual(self.troupe("run", app).code, 0)
+        self.assertEqual(self.troupe("evaluate", app, "--data", "more").code, 0)
+        for setting, then in (("stem=none", "which is english"), ("length_min=2", "which is 3"), ("stop_words=none", "which is english"),
+                              ("stop_words_file=more", "which is none")):
+            for command in ("evaluate", "predict"):
+                with self.subTest(setting=setting, command=command):
+                    self.assert_one_line_error(self.troupe(command, app, "--set", f"data.documents.{setting}"), 2,
+                                               f"data.documents.{setting.split('=')[0]}: is not that of the words", then)
 
     def test_ratings_are_learned_from_and_held_out(self):
         self.write_files(train=b"userId,movieId,rating,timestamp\n" + b"".join(

@@ -9,6 +9,7 @@
 #include "actors/scheduled/open_data.hpp"
 #include "actors/scheduled/program_app.hpp"
 #include "actors/scheduled/program_run.hpp"
+#include "actors/scheduled/result_mark.hpp"
 #include "actors/scheduled/run_checkpoints.hpp"
 #include "actors/scheduled/scheduled_messages.hpp"
 #include "schemas/base/limits.hpp"
@@ -204,11 +205,15 @@ result<saved_run> open_checkpoints(const program_app& app, const program& what,
     return run;
 }
 
-// A run that cannot write its result is refused before it computes it.
-result<void> check_result_folder(const program_app& app) {
+// A run that cannot write its result, or that would write into somebody's files, is refused before it computes it.
+result<void> check_result(const program_app& app, job_purpose purpose) {
     if (!app.app().hasResult())
         return {};
     const std::filesystem::path folder = app.app().getResult().getDirectory().cStr();
+    if (auto fits = check_result_folder(folder, app.program()); !fits)
+        return app.at_its_place(fits.failure());
+    if (purpose != job_purpose::run)
+        return {};
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     if (failed || access(folder.c_str(), W_OK) != 0)
@@ -253,9 +258,8 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
         if (auto fits = row->check(site); !fits)
             return app.at_setting(fits.failure());
     }
-    if (purpose == job_purpose::run)
-        if (auto usable = check_result_folder(app); !usable)
-            return usable.failure();
+    if (auto usable = check_result(app, purpose); !usable)
+        return usable.failure();
     result<saved_run> saved = saved_run{};
     if (purpose == job_purpose::run)
         saved = open_checkpoints(app, *row, (*data)->shape(), resume);

@@ -11,6 +11,7 @@
 
 #include "actors/scheduled/open_data.hpp"
 #include "actors/scheduled/program_run.hpp"
+#include "actors/scheduled/result_mark.hpp"
 #include "schemas/base/quantities.hpp"
 #include "tools/troupe/number_words.hpp"
 #include "tools/troupe/run_setup.hpp"
@@ -86,6 +87,9 @@ result<void> open(const program_app& app, const result_choice& choice, opened_re
     if (!std::filesystem::is_directory(directory, failed))
         return error{errc::io, "RESULT: " + directory.string() +
                                    ": no such folder; give the one that the program wrote"};
+    if (auto fits = check_result_mark(directory, app.program(), app.app().getData()); !fits)
+        return fits.failure().message().starts_with("data.") ? app.at_its_place(fits.failure())
+                                                             : fits.failure();
     auto data = open_data(app.app().getData(), choice.data);
     if (!data)
         return choice.data.file.empty() ? app.at_its_place(data.failure()) : data.failure();

@@ -1,0 +1,34 @@
+// What a run leaves in its result's folder besides the files of its program: `result.json`, with the program's name and,
+// of documents, the rules by which their words were found:
+//
+//     {"program": "lda", "words": {"stem": "english", "stop_words": "none", "length_min": 3, ...}}
+//
+// By it a run knows whether it may write into a folder, and a command whether a result is of its program and of such words.
+//
+// Threads: functions of files, which they block on. Errors: errc::usage "KEY: SENTENCE", with the key of the app file that
+// is to be changed, or "RESULT: SENTENCE"; errc::io.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "schemas/base/error.hpp"
+#include "schemas/program_app.capnp.h"
+
+namespace troupe::scheduled {
+
+inline constexpr const char* result_mark_name = "result.json";
+
+// Refuses a folder that has files, and no mark of this program. Hidden files and folders count for nothing; the folder need
+// not be there.
+result<void> check_result_folder(const std::filesystem::path& folder, const std::string& program);
+
+// Before the program writes its files.
+result<void> write_result_mark(const std::filesystem::path& folder, const std::string& program,
+                               proto::ProgramData::Reader data);
+
+// Whether `folder` is a result of this program, whose words follow the same rules as those of `data`.
+result<void> check_result_mark(const std::filesystem::path& folder, const std::string& program,
+                               proto::ProgramData::Reader data);
+
+} // namespace troupe::scheduled
