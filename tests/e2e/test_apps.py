@@ -3,6 +3,7 @@
 import gzip
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -16,7 +17,7 @@ from shipped_apps import place_of  # noqa: E402
 APPS = SOURCE / "apps"
 TRAIN_SAMPLES, TEST_SAMPLES = 1024, 256     # of the images that every app trains on
 TEXT_BYTES = 40_000
-PROGRAMS = ("lasso", "lda")                      # folders whose app files name a program; the others train networks
+PROGRAMS = ("factorization", "lasso", "lda")     # folders whose app files name a program; the others train networks
 
 
 class Apps(TroupeTest):
@@ -39,6 +40,10 @@ class Apps(TroupeTest):
             return [word for key, name in (("train_source", "train.tsv"), ("test_source", "test.tsv"),
                                            ("vocabulary_file", "vocabulary.model"))
                     for word in ("--set", f"data.translation.{key}={self.folder / name}")]
+        if app == "factorization":
+            subprocess.run([APPS / app / "stars.py", self.folder / "stars"], check=True)
+            return [word for part in ("train", "test")
+                    for word in ("--set", f"data.ratings.{part}={self.folder / 'stars' / part}.txt")]
         here = (FOLDOC if app in ("text_gpt", "lda") else FASHION).exists()
         return [] if here else None
 
@@ -130,6 +135,20 @@ class Apps(TroupeTest):
         self.assertEqual(result.code, 0, str(result))
         sweeps = result.event("sweep")
         self.assertGreater(sweeps[-1]["per_token"], sweeps[0]["per_token"] + 0.3)
+
+    def test_factors_of_made_ratings_are_as_good_as_their_readme_says(self):
+        """It shows what `run` and `evaluate` print."""
+        readme = (APPS / "factorization/README.md").read_text()
+        result = f"result.directory={self.folder / 'result'}"
+        run = self.troupe("run", APPS / "factorization/stars.yaml", "--nodes", 2, *self.settings("factorization"), "--set", result)
+        self.assertEqual(run.code, 0, str(run))
+        last = run.out[run.out.index("sweep 40/40"):].splitlines()[0]
+        said = self.troupe("evaluate", APPS / "factorization/stars.yaml", *self.settings("factorization"), "--set", result).out
+        for line, begin in ((last, "sweep 40/40"), (said, "rmse ")):
+            shown = re.search(rf"^    {begin}.*$", readme, re.MULTILINE)[0]
+            for number, expected in zip(re.findall(r"0\.\d+", line), re.findall(r"0\.\d+", shown), strict=True):
+                self.assertAlmostEqual(float(number), float(expected), delta=1e-3)
+        self.assertEqual(len((self.folder / "result/rankings.csv").read_text().splitlines()), 1 + 10 * 2000)
 
     def test_the_lasso_reaches_its_gap(self):
         if not FASHION.exists():
