@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "actors/data/text_number.hpp"
 #include "schemas/base/limits.hpp"
@@ -14,12 +15,34 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t names_shown_max = 8;
+constexpr std::string_view between_blanks =
+    "numbers with blanks between them; CSV has commas, semicolons or tabs: convert it by "
+    "sed 's/^ *//; s/  */,/g'";
 
 std::string_view unquoted(std::string_view cell) {
     cell = trimmed(cell);
     if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
         return trimmed(cell.substr(1, cell.size() - 2));
     return cell;
+}
+
+// A name as it is written; within quotes a quote is written twice.
+std::string name_in(std::string_view cell) {
+    std::string name;
+    for (std::size_t i = 0; i < cell.size(); ++i) {
+        name += cell[i];
+        i += cell.substr(i, 2) == "\"\"" ? 1 : 0;
+    }
+    return name;
+}
+
+// Several numbers in the place of one.
+bool has_numbers_between_blanks(std::string_view cell) {
+    std::size_t count = 0;
+    for (; !cell.empty(); ++count)
+        if (!text_number(take_word(cell)))
+            return false;
+    return count > 1;
 }
 
 char separator_of(std::string_view line) {
@@ -96,12 +119,11 @@ result<void> csv_rows::read_first_line() {
         return line.failure();
     if (!*line)
         return fail("the file holds no rows");
-    if ((*line)->find('\0') != std::string_view::npos)
-        return fail("not text, nor another format that is read: NumPy, SciPy, CSV, libsvm, Matrix "
-                    "Market and IDX are");
     separator_ = separator_of(**line);
     const auto cells = cells_of(**line, separator_);
     width_ = cells.size();
+    if (width_ == 1 && has_numbers_between_blanks(cells.front()))
+        return fail(between_blanks);
     if (width_ > limits::matrix_columns_max)
         return fail("more than " + std::to_string(limits::matrix_columns_max) + " columns");
     const auto numbers = std::ranges::count_if(cells, is_number);
@@ -113,7 +135,7 @@ result<void> csv_rows::read_first_line() {
     }
     std::vector<std::string> names;
     if (has_header_)
-        names.assign(cells.begin(), cells.end());
+        std::ranges::transform(cells, std::back_inserter(names), name_in);
     if (auto chosen = choose_target(names); !chosen)
         return chosen.failure();
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -180,6 +202,8 @@ std::string csv_rows::column_name(std::size_t cell) const {
 }
 
 error csv_rows::wrong_number(std::size_t cell, std::string_view text) const {
+    if (width_ == 1 && has_numbers_between_blanks(text))
+        return fail(column_name(cell) + ": " + std::string{between_blanks});
     return fail(column_name(cell) + ": " + why_no_number(text));
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes_min = 1u << 18;
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+constexpr std::string_view to_utf8 = "convert it by iconv -f UTF-16 -t UTF-8";
 
 } // namespace
 
@@ -83,6 +84,11 @@ result<std::optional<std::string_view>> line_reader::next() {
     first_ = std::min(first_ + length + 1, end_);
     if (++line_ == 1 && line.starts_with(byte_order_mark))
         line.remove_prefix(byte_order_mark.size());
+    if (line_ == 1 && (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")))
+        return fail("the file is in UTF-16; " + std::string{to_utf8});
+    if (line.find('\0') != std::string_view::npos)
+        return fail("a NUL byte, so that this is no text in UTF-8; if it is in UTF-16, " +
+                    std::string{to_utf8} + ", else give a file in a format that is read");
     if (line.ends_with('\r'))
         line.remove_suffix(1);
     return std::optional{line};

@@ -16,7 +16,7 @@ class line_reader {
     explicit line_reader(input_file in) : in_{std::move(in)} {}
 
     // The next line without its end, "\n" or "\r\n", and without the byte order mark that may begin a file; valid until the
-    // next call. None after the last line.
+    // next call. None after the last line. Lines with NUL bytes are refused, and so are files in UTF-16.
     result<std::optional<std::string_view>> next();
     // The next line that has more than blanks and tabs, without those around it.
     result<std::optional<std::string_view>> next_filled();

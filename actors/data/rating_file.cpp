@@ -38,6 +38,11 @@ std::string_view text_of(separator between) {
     }
 }
 
+std::string_view unquoted(std::string_view field) {
+    const bool has_quotes = field.size() >= 2 && field.starts_with('"') && field.ends_with('"');
+    return has_quotes ? trimmed(field.substr(1, field.size() - 2)) : field;
+}
+
 // The first fields, and whether there are so many.
 struct rating_fields {
     std::string_view user, item, value;
@@ -54,7 +59,7 @@ rating_fields fields_of(std::string_view line, separator between) {
         }
         const std::string_view mark = text_of(between);
         const std::size_t end = line.find(mark);
-        fields[count++] = trimmed(line.substr(0, end));
+        fields[count++] = unquoted(trimmed(line.substr(0, end)));
         line = end == std::string_view::npos ? std::string_view{} : line.substr(end + mark.size());
     }
     return {fields[0], fields[1], fields[2], count == fields.size()};
@@ -118,6 +123,18 @@ result<void> read_lines(line_reader& lines, std::string_view first_line, const t
     });
 }
 
+// Why a Matrix Market file with this first line holds no ratings, or empty.
+std::string why_no_ratings(std::string_view banner) {
+    const std::string words = lower_case(banner);
+    if (words.find(" pattern") != std::string::npos)
+        return "a pattern says who has rated what, and not how; save ratings with the field real "
+               "or integer";
+    if (words.find(" symmetric") != std::string::npos)
+        return "a symmetric matrix has the same users as items; save ratings as general, with a "
+               "row for each user and a column for each item";
+    return {};
+}
+
 result<void> read_matrix_market(const std::string& path, const taker& take) {
     const auto rows = open_matrix_market_rows(path);
     if (!rows)
@@ -154,8 +171,11 @@ result<void> for_each_rating(const std::string& path, const taker& take) {
     if (!*line)
         return lines->fail("the file holds no ratings");
     const std::string first_line{**line};
-    return looks_like_matrix_market(first_line) ? read_matrix_market(path, take)
-                                                : read_lines(*lines, first_line, take);
+    if (!looks_like_matrix_market(first_line))
+        return read_lines(*lines, first_line, take);
+    if (const std::string why = why_no_ratings(first_line); !why.empty())
+        return lines->fail(why);
+    return read_matrix_market(path, take);
 }
 
 } // namespace troupe

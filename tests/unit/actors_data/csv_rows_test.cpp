@@ -146,8 +146,27 @@ BOOST_AUTO_TEST_CASE(files_without_rows_are_refused) {
     BOOST_TEST(refused_text(std::string{"\x7f"
                                         "ELF\0\1",
                                         6}) ==
-               "a: line 1: not text, nor another format that is read: NumPy, SciPy, CSV, libsvm, "
-               "Matrix Market and IDX are");
+               "a: line 1: a NUL byte, so that this is no text in UTF-8; if it is in UTF-16, "
+               "convert it by iconv -f UTF-16 -t UTF-8, else give a file in a format that is read");
+    BOOST_TEST(refused_text(std::string{"1,2\n3,\0\n", 8}).find("a: line 2: a NUL byte") == 0);
+    for (const char* mark : {"\xff\xfe", "\xfe\xff"})
+        BOOST_TEST(refused_text(mark + std::string{"a\0\n\0", 4}) ==
+                   "a: line 1: the file is in UTF-16; convert it by iconv -f UTF-16 -t UTF-8");
+}
+
+BOOST_AUTO_TEST_CASE(blanks_do_not_separate) {
+    const std::string why = "numbers with blanks between them; CSV has commas, semicolons or tabs: "
+                            "convert it by sed 's/^ *//; s/  */,/g'";
+    BOOST_TEST(refused_text("1 2  3\n4 5 6\n") == "a: line 1: " + why);
+    BOOST_TEST(refused_text("a b c\n4 5 6\n") == "a: line 2: column 0 (a b c): " + why);
+    BOOST_TEST((rows_of(csv("my column\n4\n")) == table{{4}}));
+}
+
+BOOST_AUTO_TEST_CASE(names_are_without_their_quotes) {
+    auto source = open_matrix(csv("\"a\",\"b \"\"c\"\"\",\"d,e\",\"y\"\n1,2,3,4\n", "y"));
+    BOOST_REQUIRE(source.ok());
+    BOOST_TEST((source->shape().column_names == std::vector<std::string>{"a", "b \"c\"", "d,e"}));
+    BOOST_TEST(source->shape().has_targets);
 }
 
 BOOST_AUTO_TEST_CASE(damaged_gzip_is_refused_with_the_byte) {

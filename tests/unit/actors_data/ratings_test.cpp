@@ -66,6 +66,7 @@ BOOST_AUTO_TEST_CASE(all_formats_give_the_same_ratings) {
         "3::10::1::978300760\n1::40::5::978302109\n1::10::3.5::978301968\n",
         "userId,movieId,rating,timestamp\r\n1,10,3.5,1\r\n1,40,5.0,2\r\n3,10,1.0,3\r\n",
         "1,10,3.5\n3,10,1\n1,40,5\n",
+        "\"userId\",\"movieId\",\"rating\"\n\"1\",\"10\",\"3.5\"\n3,10,\"1\"\n1,40,5\n",
         "3 10 1\n\n1  40 5.0\n 1 10 3.5 extra\n",
         "%%MatrixMarket matrix coordinate real general\n3 40 3\n3 10 1\n1 40 5\n1 10 3.5\n",
     };
@@ -128,6 +129,13 @@ BOOST_AUTO_TEST_CASE(lines_that_are_no_ratings_are_refused) {
     BOOST_TEST(refused(files("1 2 3\n", "\n")) == "test: te: line 1: the file holds no ratings");
     BOOST_TEST(refused("%%MatrixMarket matrix array real general\n1 1\n4\n")
                    .ends_with(": an array; save ratings as coordinates"));
+    BOOST_TEST(refused("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n") ==
+               "tr: line 1: a pattern says who has rated what, and not how; save ratings with the "
+               "field real or integer");
+    BOOST_TEST(refused("%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n1 1 2\n")
+                   .starts_with("tr: line 1: a symmetric matrix has the same users as items; "));
+    BOOST_TEST(refused("\xff\xfe") ==
+               "tr: line 1: the file is in UTF-16; convert it by iconv -f UTF-16 -t UTF-8");
     rating_settings missing = files("1 2 3\n");
     missing.test = {folder() / "none", "test"};
     BOOST_TEST(refused(missing, errc::io) == "test: none: no such file");
