@@ -228,6 +228,7 @@ struct ended_run {
 struct result_use : program_site {
     std::filesystem::path directory;       // what write_result wrote
     piece_source* rows = nullptr;          // of the data, at the first one; errors are handed on
+    bool has_other_data = false;           // given in the place of what the app file names
     std::vector<std::string> column_names; // empty: they have none
 };
 

@@ -55,7 +55,7 @@ result<scheduled::standing> progress::conclude(const sweep_sums& sums, const std
         last_.rmse = std::sqrt(sums.held_out_squares / sums.held_out);
         standing.numbers.push_back({"rmse", last_.rmse, proto::NumberStyle::PRECISE});
     }
-    standing.numbers.push_back({"training rmse", last_.training_rmse, proto::NumberStyle::PRECISE});
+    standing.numbers.push_back({"training_rmse", last_.training_rmse, proto::NumberStyle::PRECISE});
     standing.numbers.push_back({"objective", objective, proto::NumberStyle::PRECISE});
     standing.is_done = gap_ > 0 && before >= 0 && std::abs(before - objective) <= gap_ * objective;
     return standing;

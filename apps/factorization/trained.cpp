@@ -167,10 +167,12 @@ result<std::vector<std::vector<named_number>>> score(const result_use& use) {
     if (sums[0].count + sums[1].count == 0)
         return error{errc::data, "the data has no ratings; there is nothing to compare with"};
     std::vector<named_number> numbers;
-    const bool has_held_out = sums[1].count > 0;
-    numbers.push_back({"rmse", sums[has_held_out ? 1 : 0].rmse(), proto::NumberStyle::PRECISE});
-    if (has_held_out && sums[0].count > 0)
-        numbers.push_back({"training rmse", sums[0].rmse(), proto::NumberStyle::PRECISE});
+    const auto add = [&](const char* name, const error_sum& sum) {
+        if (sum.count > 0)
+            numbers.push_back({name, sum.rmse(), proto::NumberStyle::PRECISE});
+    };
+    add("rmse", sums[1]);
+    add(use.has_other_data ? "rmse" : "training_rmse", sums[0]); // others hold nothing out
     if (unknown > 0)
         numbers.push_back({"unknown", unknown, proto::NumberStyle::COUNT});
     for (const named_number& n : numbers)

@@ -13,8 +13,9 @@
 
 namespace troupe::factorization {
 
-// "rmse", of what is held out if the data has any, and then "training rmse" of the others; "unknown": ratings of users or
-// items that the model has not, if there are any, which are predicted as model.hpp says.
+// "rmse", of what is held out, or of other data than the app file names; "training_rmse", of what the app file has trained
+// with; "unknown": ratings of users or items that the model has not, which are predicted as model.hpp says. Each if there
+// are any.
 result<std::vector<std::vector<named_number>>> score(const scheduled::result_use& use);
 
 // A line for each rating of the data: user, item, prediction. Users and items are texts: their names, or else their

@@ -433,7 +433,14 @@ class DocumentsAndRatings(TroupeTest):
         self.assertEqual(self.planned(self.ratings("train: train, test: test")), (9, 6, 42))
         run = self.troupe("run", self.ratings("train: train, test: test"), "--nodes", 2, "--json")
         self.assertEqual(run.code, 0, str(run))
-        self.assertIn("rmse", run.event("sweep")[-1])
+        self.assertLess({"rmse", "training_rmse", "objective"}, set(run.event("sweep")[-1]))
+        scored, = self.troupe("evaluate", self.ratings("train: train, test: test"), "--json").event("evaluation")
+        self.assertLess({"rmse", "training_rmse"}, set(scored))
+        learned, = self.troupe("evaluate", self.ratings("train: train"), "--json").event("evaluation")
+        self.assertEqual(("rmse" in learned, learned["training_rmse"]), (False, scored["training_rmse"]))
+        others, = self.troupe("evaluate", self.ratings("train: train"), "--data", "test", "--json").event("evaluation")
+        self.assertEqual(("training_rmse" in others, others["rmse"]), (False, scored["rmse"]))
+        self.assertRegex(self.troupe("evaluate", self.ratings("train: train")).out, r"^training rmse \d\.\d+  of ")
 
     def test_bad_files_are_refused_in_one_line(self):
         def documents(settings, why, code=2, **files):

@@ -45,11 +45,14 @@ std::string words_of(const named_number& n, const char* share_format) {
 }
 
 void add_numbers(nlohmann::ordered_json& to, const std::vector<named_number>& numbers) {
-    for (const named_number& n : numbers)
+    for (const named_number& n : numbers) {
+        std::string key = n.name;
+        std::ranges::replace(key, ' ', '_');
         if (n.style == proto::NumberStyle::COUNT && std::abs(n.value) <= 1ull << 53) // not for NaN
-            to[n.name] = static_cast<std::int64_t>(n.value);
+            to[key] = static_cast<std::int64_t>(n.value);
         else
-            to[n.name] = n.value;
+            to[key] = n.value;
+    }
 }
 
 } // namespace troupe::cli

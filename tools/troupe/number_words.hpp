@@ -12,7 +12,7 @@ namespace troupe::cli {
 // "train loss 0.1234", "91.54%" with its name, "123 samples/s", "1.2 s". `share_format`: of shares, " %.2f%%".
 std::string words_of(const named_number& n, const char* share_format);
 
-// A member for each; counts are whole numbers.
+// A member for each, with _ for blanks in its name; counts are whole numbers.
 void add_numbers(nlohmann::ordered_json& to, const std::vector<named_number>& numbers);
 
 } // namespace troupe::cli

@@ -105,6 +105,7 @@ result<void> open(const program_app& app, const result_choice& choice, opened_re
     use.data = to.rows->shape();
     use.directory = std::move(directory);
     use.rows = to.rows.get();
+    use.has_other_data = !choice.data.file.empty();
     use.column_names = to.rows->column_names();
     return {};
 }

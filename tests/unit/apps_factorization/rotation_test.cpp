@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(comes_near_the_noise_of_made_ratings) {
         const double said = run.last("rmse");
         BOOST_TEST_MESSAGE("workers " << workers << ": held out " << error << ", said " << said);
         BOOST_TEST(error < 0.125);
-        BOOST_TEST(run.last("training rmse") < 0.11);
+        BOOST_TEST(run.last("training_rmse") < 0.11);
         BOOST_TEST(std::abs(said / error - 1) < 1e-3);
     }
 }

@@ -190,7 +190,22 @@ BOOST_AUTO_TEST_CASE(scores_what_is_held_out_apart_from_the_rest) {
     BOOST_REQUIRE(numbers.ok());
     BOOST_REQUIRE(numbers->front().size() == 2u);
     BOOST_TEST(numbers->front()[0].value == 1); // 6 - (3 + 2)
-    BOOST_TEST(numbers->front()[1].name == "training rmse");
+    BOOST_TEST(numbers->front()[0].name == "rmse");
+    BOOST_TEST(numbers->front()[1].name == "training_rmse");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_of_training_is_not_called_one_of_held_out_ratings) {
+    use_of learned{model_without_names(), three_ratings(3), {}, {}};
+    const auto own = score(learned.use);
+    BOOST_REQUIRE(own.ok());
+    BOOST_REQUIRE(own->front().size() == 1u);
+    BOOST_TEST(own->front()[0].name == "training_rmse");
+    use_of other{model_without_names(), three_ratings(3), {}, {}};
+    other.use.has_other_data = true;
+    const auto of_others = score(other.use);
+    BOOST_REQUIRE(of_others.ok());
+    BOOST_TEST(of_others->front()[0].name == "rmse");
+    BOOST_TEST(of_others->front()[0].value == own->front()[0].value);
 }
 
 BOOST_AUTO_TEST_CASE(reads_no_files_that_are_too_long) {

@@ -5,6 +5,7 @@
 
 #include "actors/training/plan/plan.hpp"
 #include "actors/training/training_report.hpp"
+#include "tools/troupe/number_words.hpp"
 #include "tools/troupe/reporter.hpp"
 
 using namespace troupe;
@@ -193,6 +194,16 @@ BOOST_AUTO_TEST_CASE(a_start_has_the_notes_of_a_plan_behind_those_before_it) {
     const auto [text, talk] = started(false);
     BOOST_TEST(text.find("note") == std::string::npos, text);
     BOOST_TEST(talk == "troupe: note: " + note + "\n");
+}
+
+BOOST_AUTO_TEST_CASE(names_have_blanks_for_people_and_none_in_json) {
+    const std::vector<named_number> numbers{{"training rmse", 0.5, proto::NumberStyle::PRECISE},
+                                            {"log_loss", 2, proto::NumberStyle::PRECISE}};
+    BOOST_TEST(words_of(numbers[0], "%f") == "training rmse 0.5");
+    BOOST_TEST(words_of(numbers[1], "%f") == "log loss 2");
+    nlohmann::ordered_json line;
+    add_numbers(line, numbers);
+    BOOST_TEST(line.dump() == R"({"training_rmse":0.5,"log_loss":2.0})");
 }
 
 BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
