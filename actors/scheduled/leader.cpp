@@ -145,6 +145,7 @@ void leader::commit_is_due(proto::CommitDue::Reader body, const frame& f) {
 void leader::time_is_up(proto::TimeIsUp::Reader, const frame& f) {
     if (f.from() != self())
         return reject("only the leader tells itself so");
+    intent_.is_time_up = true;
     if (intent_.wish == wish::go_on)
         go_for(wish::stop);
 }
@@ -170,10 +171,14 @@ void leader::probe_done(proto::ProbeDone::Reader body, const frame& f) {
     report_.last_probe = phase;
     report_.phases = std::max(report_.phases, phase + 1);
     report_.numbers = read_numbers(body.getNumbers());
+    const bool stands_still =
+        report_.still.is_reached(report_.numbers, options_.what.app.getStop().getGap());
     report_.numbers.push_back(
         {"phases", static_cast<double>(report_.phases), proto::NumberStyle::COUNT});
     tell(run_milestone{report_.milestones, report_.numbers});
     report_.board->reached(shown(report_.milestones, now() - report_.began, report_.numbers));
+    if (stands_still)
+        tell(run_note{standstill::sentence});
     ++report_.milestones;
     report_.milestone_began = now();
     report_.milestone_phase = report_.phases;
@@ -233,6 +238,10 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());
+    if (!is_worker(*who))
+        report_.bound = bound_reached(read_stop(options_.what.app.getStop()),
+                                      {state->end.is_done, intent_.is_time_up, state->milestones,
+                                       std::max(report_.phases, state->number)});
     answers_.ends.insert_or_assign(*who, std::move(*state));
     if (answers_.ends.size() == schedulers() + (also_workers ? workers() : 0))
         write_result();
@@ -339,11 +348,15 @@ void leader::finish(std::optional<error> failure) {
         send(agent, release_message(run(), failure));
     }
     std::vector<std::string> remarks;
+    if (!report_.bound.empty())
+        remarks.push_back("stop." + report_.bound + " reached");
     if (report_.losses > 0)
         remarks.push_back(std::to_string(report_.losses) + (report_.losses == 1
                                                                 ? " actor lost on the way"
                                                                 : " actors lost on the way"));
-    const nlohmann::json json{{"result", report_.files}, {"phases", report_.phases}};
+    nlohmann::json json{{"result", report_.files}, {"phases", report_.phases}};
+    if (!report_.bound.empty())
+        json["ended_by"] = report_.bound;
     std::vector<std::string> lines;
     for (const std::string& file : report_.files)
         lines.push_back("result " + file);

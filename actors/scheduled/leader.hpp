@@ -20,6 +20,7 @@
 #include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/device_choice.hpp"
 #include "actors/scheduled/program_run.hpp"
+#include "actors/scheduled/run_bounds.hpp"
 #include "actors/scheduled/run_checkpoints.hpp"
 #include "actors/scheduled/run_incarnation.hpp"
 #include "schemas/scheduled.capnp.h"
@@ -143,11 +144,14 @@ class leader final : public actor {
         std::optional<error> failure;      // why it was stopped
         std::vector<std::string> files;    // of the result
         std::string checkpoint;            // folder of the last one
+        std::string bound;                 // of `stop`, that has ended the run
+        standstill still;
     };
 
     struct intents {
         leader::wish wish = leader::wish::go_on;
         commit_state commit = commit_state::none;
+        bool is_time_up = false; // by stop.seconds
     };
     struct answers {
         std::vector<bool> started;               // by member: StartProgram

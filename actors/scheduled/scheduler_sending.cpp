@@ -55,10 +55,10 @@ void scheduler_actor::send_deltas(const phase_header& of, const payload& deltas)
 void scheduler_actor::concluded(std::uint64_t probe, bool is_done) {
     const bool is_over =
         is_done || (options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps);
-    if (is_over && !options_.result_is_with_workers)
-        return end();
     if (is_over && end_.phase == 0)
         end_ = {probe + options_.shape.window + 1, is_done};
+    if (is_over && !options_.result_is_with_workers)
+        return end();
     folded({});
 }
 

@@ -1,0 +1,55 @@
+#include "actors/scheduled/run_bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace troupe::scheduled {
+
+namespace {
+
+constexpr double same_share = 1e-6;   // of a number that has not changed
+constexpr double fallen_share = 0.99; // of a gap that has
+
+const named_number* find(const std::vector<named_number>& numbers, const std::string& name) {
+    const auto found = std::ranges::find(numbers, name, &named_number::name);
+    return found == numbers.end() ? nullptr : &*found;
+}
+
+bool is_as_before(const std::vector<named_number>& numbers,
+                  const std::vector<named_number>& before) {
+    return std::ranges::all_of(numbers, [&](const named_number& n) {
+        if (n.name == "gap" || n.name == "phases")
+            return true;
+        const named_number* then = find(before, n.name);
+        return then != nullptr &&
+               std::abs(n.value - then->value) <= same_share * std::abs(then->value);
+    });
+}
+
+} // namespace
+
+std::string bound_reached(const stop_settings& stop, const run_standing& now) {
+    if (now.is_done)
+        return "gap";
+    if (stop.sweeps > 0 && now.sweeps >= stop.sweeps)
+        return "sweeps";
+    if (stop.phases > 0 && now.phases >= stop.phases)
+        return "phases";
+    return now.is_time_up ? "seconds" : "";
+}
+
+bool standstill::is_reached(const std::vector<named_number>& numbers, double wanted) {
+    const named_number* gap = find(numbers, "gap");
+    if (gap == nullptr || is_said_ || wanted <= 0 || gap->value <= wanted)
+        return false;
+    if (sweeps_ == 0 || gap->value < fallen_share * best_ || !is_as_before(numbers, first_)) {
+        first_ = numbers;
+        best_ = gap->value;
+        sweeps_ = 1;
+        return false;
+    }
+    is_said_ = ++sweeps_ > sweeps_max;
+    return is_said_;
+}
+
+} // namespace troupe::scheduled
