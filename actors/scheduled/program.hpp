@@ -244,6 +244,12 @@ class prediction_table {
                              std::span<const double> numbers) = 0;
 };
 
+// A key of the app file that has no effect beside the others, or is hardly intended: "program.lda.proposals".
+struct doubtful_key {
+    std::string path;
+    std::string why; // a sentence
+};
+
 // A row of the table of programs.
 struct program {
     std::string name; // the key under `program` in app files
@@ -252,6 +258,8 @@ struct program {
     // What the schema cannot say, before data is read and memory taken; errors are "KEY: SENTENCE", with the key below the
     // program's. May be empty.
     std::function<result<void>(const program_site&)> check;
+    // Those that the app file gives become notes. May be empty.
+    std::function<std::vector<doubtful_key>(const program_site&)> doubts = {};
     std::function<result<std::unique_ptr<scheduler_part>>(const scheduler_site&)> make_scheduler;
     std::function<result<std::unique_ptr<worker_part>>(const worker_site&)> make_worker;
     // Writes the result. Returns the names of the files in the site's directory, in which `result.json` is the run's own

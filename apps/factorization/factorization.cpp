@@ -49,6 +49,7 @@ scheduled::program factorization_program() {
             .doc = "Ratings of items by users, as products of factors: matrix factorization.",
             .settings = capnp::Schema::from<proto::FactorizationSettings>(),
             .check = check,
+            .doubts = doubts,
             .make_scheduler = make_scheduler,
             .make_worker = make_worker,
             .write_result = write_result,

@@ -79,4 +79,13 @@ result<void> check(const scheduled::program_site& site) {
     return {};
 }
 
+std::vector<scheduled::doubtful_key> doubts(const scheduled::program_site& site) {
+    const auto read = read_settings(site.settings);
+    if (!read || read->by == method::sgd)
+        return {};
+    const std::string why = "not used by coordinates, whose steps are the best for their factor; "
+                            "leave it out, or give by: sgd";
+    return {{"program.factorization.rate", why}, {"program.factorization.decay", why}};
+}
+
 } // namespace troupe::factorization

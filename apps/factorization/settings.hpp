@@ -26,4 +26,7 @@ result<factorization_settings> read_settings(capnp::AnyPointer::Reader settings)
 // What the schema cannot say, before memory is taken.
 result<void> check(const scheduled::program_site& site);
 
+// What of the app file has no effect, or is hardly intended.
+std::vector<scheduled::doubtful_key> doubts(const scheduled::program_site& site);
+
 } // namespace troupe::factorization

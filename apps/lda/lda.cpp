@@ -29,6 +29,7 @@ scheduled::program lda_program() {
             .doc = "Topics of documents: latent Dirichlet allocation by Gibbs sampling.",
             .settings = capnp::Schema::from<proto::LdaSettings>(),
             .check = check,
+            .doubts = doubts,
             .make_scheduler =
                 make<lda_scheduler, scheduled::scheduler_part, scheduled::scheduler_site>,
             .make_worker = make<lda_worker, scheduled::worker_part, scheduled::worker_site>,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/lda/saved_topics.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::lda {
 
@@ -99,6 +100,7 @@ result<void> lda_worker::start(const tokens_of_word& tokens, random_stream& rand
 
 result<void> lda_worker::compute(std::uint64_t word, std::uint64_t turn) {
     const tokens_of_word tokens = tokens_->of(word);
+    last_turn_.tokens += tokens.topics.size();
     random_stream random = stream_of(options_, turn, word);
     if (options_.ring.sweep_of_turn(turn) > 0)
         return documents_->sample(tokens, row_, totals_.counts(), random);
@@ -117,6 +119,7 @@ result<payload> lda_worker::turn(const scheduled::phase& p, scheduled::held_bloc
         ended_ = {0, std::vector<std::int64_t>(options_.settings.topics)};
     const bool ends = options_.ring.is_last_of_sweep(block.turn);
     block_writer to;
+    last_turn_ = {block.number, 0};
     totals_.begin();
     for (std::uint64_t i = 0; i < words.count; ++i) {
         if (auto unpacked = row_.unpack(from->row(i)); !unpacked)
@@ -136,6 +139,13 @@ result<payload> lda_worker::turn(const scheduled::phase& p, scheduled::held_bloc
         return content.failure();
     block.content = std::move(*content);
     return scheduled::payload_of(*options_.memory, totals_.end(p.number));
+}
+
+std::string lda_worker::describe(const scheduled::phase& p) const {
+    if (p.is_probe)
+        return "probe";
+    return "block " + std::to_string(last_turn_.block) + " of " +
+           std::to_string(options_.blocks.size()) + ", " + counted(last_turn_.tokens, "token");
 }
 
 // ---- probes ----

@@ -75,4 +75,22 @@ result<void> check(const scheduled::program_site& site) {
     return {};
 }
 
+std::vector<scheduled::doubtful_key> doubts(const scheduled::program_site& site) {
+    const auto read = read_settings(site.settings);
+    if (!read)
+        return {};
+    std::vector<scheduled::doubtful_key> keys{
+        {"stop.gap", "not used: sampling has no gap; leave it out"}};
+    if (read->sampler == sampler_kind::exact)
+        keys.push_back({"program.lda.proposals", "not used by the exact sampler, which makes none; "
+                                                 "leave it out, or give sampler: metropolis"});
+    if (read->topics > site.data.rows)
+        keys.push_back({"program.lda.topics",
+                        std::to_string(read->topics) + " topics of " +
+                            std::to_string(site.data.rows) +
+                            " documents: most will say nothing, or the same as others; give fewer "
+                            "topics than documents"});
+    return keys;
+}
+
 } // namespace troupe::lda

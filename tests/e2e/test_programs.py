@@ -335,6 +335,31 @@ result: {directory: result}
         self.assertEqual((self.folder / "result/coefficients.npy").read_bytes(), before)
         self.assertEqual([f.name for f in (self.folder / "notes").iterdir()], ["x.txt"])
 
+    def test_a_run_says_which_bound_has_ended_it(self):
+        for bounds, key in (("gap: 1e-9", "gap"), ("gap: 0, sweeps: 2", "sweeps"), ("gap: 0, phases: 20", "phases"),
+                            ("gap: 0, seconds: 0.1", "seconds")):
+            with self.subTest(key):
+                app = self.app(APP.replace("gap: 1e-9", bounds))
+                done, = self.troupe("run", app, "--json").event("done")
+                self.assertEqual(done["ended_by"], key)
+        self.assertIn(", stop.seconds reached", self.troupe("run", app).out)
+
+    def test_check_applies_what_is_true_on_any_devices(self):
+        for setting, why in (("schedule.shards=50", "50 shards for 12 variables"), ("schedule.workers=1000", "1000 workers for 120 rows")):
+            with self.subTest(setting):
+                self.assert_one_line_error(self.troupe("check", self.app(APP), "--set", setting), 2, "app.yaml", why)
+        texts = APP.replace("{matrix: {features: x.csv, target_column: y}}", "{documents: {lines: x.csv}}") \
+                   .replace("dynamic: {window: 2}", "rotation: {blocks_per_worker: 60}").replace("gap: 1e-9", "sweeps: 2")
+        texts = re.sub("program: .*", "program: {lda: {topics: 2}}", texts)
+        self.assert_one_line_error(self.troupe("check", self.app(texts)), 2, "schedule.rotation: 60 blocks for ")
+        self.assertEqual(self.troupe("check", self.app(APP), "--set", "schedule.shards=12").code, 0)
+
+    def test_settings_without_effect_are_noted_if_they_are_given(self):
+        self.assertEqual(self.troupe("check", self.app(APP)).err, "")
+        noted = self.troupe("check", self.app(APP), "--set", "schedule.dynamic.rho=0.1")
+        self.assertEqual(noted.code, 0)
+        self.assertRegex(noted.err, r"^troupe: note: .*schedule\.dynamic\.rho: not used by couple: exact")
+
     def test_bad_input_is_one_line_each(self):
         def check(text, why, code=2, command=("check",), **files):
             for name, content in files.items():
@@ -441,6 +466,22 @@ class DocumentsAndRatings(TroupeTest):
         others, = self.troupe("evaluate", self.ratings("train: train"), "--data", "test", "--json").event("evaluation")
         self.assertEqual(("training_rmse" in others, others["rmse"]), (False, scored["rmse"]))
         self.assertRegex(self.troupe("evaluate", self.ratings("train: train")).out, r"^training rmse \d\.\d+  of ")
+
+    def test_settings_without_effect_and_too_many_topics_are_noted(self):
+        self.write_files(lines=b"ant bee ant\nbee cat\n", train=b"1 1 3\n1 2 4\n2 1 1\n")
+
+        def notes(app, *settings):
+            checked = self.troupe("check", app, *(word for setting in settings for word in ("--set", setting)))
+            self.assertEqual(checked.code, 0, str(checked))
+            return re.findall(r"(?m)^troupe: note: (?:\S+: )*?((?:program|stop)\.[a-z_.]+): ", checked.err)
+        topics = self.documents("lines: lines")
+        self.assertEqual(notes(topics), [])
+        self.assertEqual(notes(topics, "stop.gap=0.1", "program.lda.proposals=2", "program.lda.topics=3"),
+                         ["stop.gap", "program.lda.proposals", "program.lda.topics"])
+        factors = self.ratings("train: train")
+        self.assertEqual(notes(factors, "program.factorization.rate=0.1"), [])
+        self.assertEqual(notes(factors, "program.factorization={by: coordinates, rate: 0.1, decay: 0.2}", "schedule={cyclic: {}}"),
+                         ["program.factorization.rate", "program.factorization.decay"])
 
     def test_bad_files_are_refused_in_one_line(self):
         def documents(settings, why, code=2, **files):

@@ -150,6 +150,7 @@ class Rotation(TroupeTest):
         shown = json.loads(self.troupe("inspect", start["inspect"], "schedule", "--json").out)
         facts = {a["name"].split("/")[1]: a["facts"] for a in shown["actors"]}
         self.assertRegex(facts["worker-1"]["blocks"], r"^(\d(, \d)*)?$")
+        self.assertRegex(facts["worker-1"]["last"], r"^phase \d+: (block [0-3] of 4, \d+ tokens?|probe)$")
         run.terminate()
         self.finish(run, 15)
 

@@ -33,18 +33,23 @@ struct saved_run {
 class program_of_data final : public job {
   public:
     program_of_data(program_app app, std::shared_ptr<const program_table> programs,
-                    const program& what, std::shared_ptr<piece_source> data, saved_run saved)
+                    const program& what, std::shared_ptr<piece_source> data, saved_run saved,
+                    std::vector<doubtful_key> doubts)
         : app_{std::move(app)}, programs_{std::move(programs)}, what_{what}, data_{std::move(data)},
-          saved_{std::move(saved)} {}
+          saved_{std::move(saved)}, doubts_{std::move(doubts)} {}
 
     std::vector<std::string> notes() const override {
         std::vector<std::string> all = data_->notes();
+        for (const doubtful_key& key : doubts_)
+            if (app_.is_given(key.path))
+                all.push_back(app_.error_at(key.path, key.why).message());
         if (!app_.app().hasResult())
             all.push_back("result: absent, so that nothing is written; name a folder by "
                           "result.directory");
         return all;
     }
 
+    // Without devices: what is true of any of them.
     result<void> check_place(const std::vector<plan_device>& devices) const override {
         const data_shape shape = data_->shape();
         if (workers(devices) > shape.rows)
@@ -60,7 +65,7 @@ class program_of_data final : public job {
             return app_.error_at("schedule.rotation", counted(blocks(devices), "block") + " for " +
                                                           counted(shape.columns, "variable") +
                                                           "; give fewer workers or blocks");
-        if (saved_.from &&
+        if (!devices.empty() && saved_.from &&
             (saved_.from->workers != workers(devices) || saved_.from->schedulers != schedulers()))
             return error{errc::usage, "--resume: " + saved_.folder + " is of a run with " +
                                           counted(saved_.from->workers, "worker") + " and " +
@@ -137,7 +142,7 @@ class program_of_data final : public job {
         if (schedule.isRotation())
             most = std::min(most,
                             data_->shape().columns / schedule.getRotation().getBlocksPerWorker());
-        return std::clamp<std::uint64_t>(most, 1, devices.size());
+        return std::clamp<std::uint64_t>(most, 1, std::max<std::size_t>(devices.size(), 1));
     }
     std::size_t schedulers() const { return app_.app().getSchedule().getShards(); }
     std::size_t blocks(const std::vector<plan_device>& devices) const {
@@ -156,7 +161,16 @@ class program_of_data final : public job {
     const program& what_; // of the table
     std::shared_ptr<piece_source> data_;
     saved_run saved_;
+    std::vector<doubtful_key> doubts_;
 };
+
+// What no program has to say of its own.
+std::vector<doubtful_key> doubts_of(proto::ProgramSchedule::Reader schedule) {
+    if (!schedule.isDynamic() || schedule.getDynamic().getCouple() == proto::Coupling::CHECK)
+        return {};
+    return {{"schedule.dynamic.rho", "not used by couple: exact, which accounts for all "
+                                     "correlations; leave it out, or give couple: check"}};
+}
 
 // A run goes on only with the same data, program, schedule and seed: what it computes depends on them.
 std::string identity_of(const program_app& app, const program& what, const data_shape& data) {
@@ -249,15 +263,17 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
     auto data = open_data(app.app().getData(), {.needs_targets = row->needs_targets});
     if (!data)
         return app.at_its_place(data.failure());
-    if (row->check) {
-        program_site site;
-        site.settings = app.settings();
-        site.schedule = read_schedule(app.app().getSchedule());
-        site.stop = read_stop(app.app().getStop());
-        site.data = (*data)->shape();
+    program_site site;
+    site.settings = app.settings();
+    site.schedule = read_schedule(app.app().getSchedule());
+    site.stop = read_stop(app.app().getStop());
+    site.data = (*data)->shape();
+    if (row->check)
         if (auto fits = row->check(site); !fits)
             return app.at_setting(fits.failure());
-    }
+    std::vector<doubtful_key> doubts = doubts_of(app.app().getSchedule());
+    if (row->doubts)
+        std::ranges::move(row->doubts(site), std::back_inserter(doubts));
     if (auto usable = check_result(app, purpose); !usable)
         return usable.failure();
     result<saved_run> saved = saved_run{};
@@ -265,8 +281,11 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
         saved = open_checkpoints(app, *row, (*data)->shape(), resume);
     if (!saved)
         return saved.failure();
-    return std::unique_ptr<job>{std::make_unique<program_of_data>(
-        std::move(app), programs, *row, std::move(*data), std::move(*saved))};
+    auto opened = std::make_unique<program_of_data>(
+        std::move(app), programs, *row, std::move(*data), std::move(*saved), std::move(doubts));
+    if (auto fits = opened->check_place({}); !fits)
+        return fits.failure();
+    return std::unique_ptr<job>{std::move(opened)};
 }
 
 } // namespace

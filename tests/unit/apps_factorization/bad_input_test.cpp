@@ -96,6 +96,19 @@ BOOST_AUTO_TEST_CASE(refuses_more_factors_than_a_machine_can_have) {
     BOOST_TEST(check(site).ok());
 }
 
+BOOST_AUTO_TEST_CASE(doubts_settings_of_the_other_method) {
+    capnp::MallocMessageBuilder message;
+    auto settings = message.initRoot<proto::FactorizationSettings>();
+    scheduled::program_site site;
+    site.settings = message.getRoot<capnp::AnyPointer>().asReader();
+    BOOST_TEST(factorization_program().doubts(site).empty());
+    settings.setBy(proto::FactorizationMethod::COORDINATES);
+    const auto doubted = factorization_program().doubts(site);
+    BOOST_TEST_REQUIRE(doubted.size() == 2u);
+    BOOST_TEST(doubted[0].path == "program.factorization.rate");
+    BOOST_TEST(doubted[1].path == "program.factorization.decay");
+}
+
 BOOST_AUTO_TEST_CASE(says_so_when_the_factors_do_not_fit_into_memory) {
     memory_pool memory{1u << 20};
     capnp::MallocMessageBuilder message;

@@ -97,4 +97,23 @@ BOOST_AUTO_TEST_CASE(of_another_build_are_refused) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(doubt_what_has_no_effect_or_is_hardly_meant) {
+    described d;
+    const auto doubted = [&d](const scheduled::program_site& site) {
+        std::string paths;
+        for (const scheduled::doubtful_key& key : lda_program().doubts(site))
+            paths += key.path + " ";
+        return paths;
+    };
+    BOOST_TEST(doubted(d.site()) == "stop.gap program.lda.proposals ");
+    d.settings.setSampler(proto::LdaSampler::METROPOLIS);
+    BOOST_TEST(doubted(d.site()) == "stop.gap ");
+    d.settings.setTopics(1000);
+    BOOST_TEST(doubted(d.site()) == "stop.gap ");
+    d.settings.setTopics(1001);
+    BOOST_TEST(doubted(d.site()) == "stop.gap program.lda.topics ");
+    BOOST_TEST(
+        lda_program().doubts(d.site()).back().why.starts_with("1001 topics of 1000 documents: "));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

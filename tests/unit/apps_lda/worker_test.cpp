@@ -55,6 +55,9 @@ class ring_of_two {
         for (const auto& worker : workers)
             BOOST_REQUIRE(worker->apply({p.number, *changes}).ok());
     }
+    std::string description(std::uint64_t turn) const {
+        return workers[1]->describe({turn + turn / 4, false, {}});
+    }
     std::vector<scheduled::payload> probe() {
         std::vector<scheduled::payload> partials;
         for (const auto& worker : workers)
@@ -257,6 +260,21 @@ BOOST_AUTO_TEST_CASE(states_of_another_sweep_are_refused_in_the_turn) {
         // The tokens of the block have topics, others of their documents do not, which metropolis may draw from.
         BOOST_TEST(refusal(begun, 4).starts_with("a token has no topic") == metropolis);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_says_which_block_it_computed_with_and_how_many_tokens) {
+    const matrix_rows rows = made_documents(40, 30, 9);
+    ring_of_two run{rows};
+    std::uint64_t tokens = 0;
+    for (std::uint64_t turn = 0; turn < 4; ++turn) { // every block has been with every worker
+        run.turn(turn);
+        const std::string said = run.description(turn);
+        const std::string block = "block " + std::to_string(run.ring.block_of(1, turn)) + " of 4, ";
+        BOOST_TEST_REQUIRE(said.starts_with(block));
+        tokens += std::stoull(said.substr(block.size()));
+    }
+    BOOST_TEST(tokens == run.workers[1]->tokens().tokens());
+    BOOST_TEST(run.workers[1]->describe({4, true, {}}) == "probe");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
