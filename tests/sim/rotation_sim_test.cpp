@@ -119,6 +119,42 @@ std::size_t check_same(std::uint64_t seed, const ring_shape& shape,
     return run.news().notes.size();
 }
 
+// Hands the block of one turn on under the number of another one.
+class mistaken_worker final : public scheduled::worker_part {
+  public:
+    explicit mistaken_worker(std::unique_ptr<worker_part> own) : own_{std::move(own)} {}
+
+    result<void> take_data(const scheduled::payload& piece) override {
+        return own_->take_data(piece);
+    }
+    result<void> data_is_complete() override { return own_->data_is_complete(); }
+    result<void> apply(const scheduled::phase_deltas& deltas) override {
+        return own_->apply(deltas);
+    }
+    result<scheduled::payload> push(const scheduled::phase& p, compute_context& context) override {
+        return own_->push(p, context);
+    }
+    result<scheduled::payload> probe(const scheduled::phase& p, std::uint32_t scheduler,
+                                     compute_context& context) override {
+        return own_->probe(p, scheduler, context);
+    }
+    result<scheduled::payload> make_block(std::uint32_t block) override {
+        return own_->make_block(block);
+    }
+    result<scheduled::payload> turn(const scheduled::phase& p, scheduled::held_block& block,
+                                    compute_context& context) override {
+        auto computed = own_->turn(p, block, context);
+        if (block.turn == 9)
+            block.number ^= 1;
+        return computed;
+    }
+    result<scheduled::saved_part> save() const override { return own_->save(); }
+    result<void> load(const scheduled::saved_part& saved) override { return own_->load(saved); }
+
+  private:
+    std::unique_ptr<worker_part> own_;
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(rotations_in_the_simulator)
@@ -215,6 +251,31 @@ BOOST_AUTO_TEST_CASE(a_rotation_that_is_stopped_writes_what_is_with_its_workers)
     BOOST_REQUIRE(failure.has_value());
     BOOST_TEST((failure->code() == errc::cancelled));
     BOOST_TEST(result_in(folder).size() > variables * sizeof(double));
+}
+
+BOOST_AUTO_TEST_CASE(a_block_that_the_next_worker_refuses_ends_the_run_with_its_reason, *seeded) {
+    for (const std::uint64_t seed : seed_range{20}) {
+        const temporary_folder folder;
+        program_sim_shape shape = sim_shape({3, 2, 1}, folder);
+        shape.what.make_worker = [make = shape.what.make_worker](const scheduled::worker_site& site)
+            -> result<std::unique_ptr<scheduled::worker_part>> {
+            auto own = make(site);
+            if (!own || site.worker != 1)
+                return own;
+            return std::unique_ptr<scheduled::worker_part>{
+                std::make_unique<mistaken_worker>(std::move(*own))};
+        };
+        program_sim run{seed, std::move(shape), to_phases};
+        const auto failure = run.to_the_end().failure;
+        BOOST_REQUIRE(failure.has_value());
+        BOOST_TEST((failure->code() == errc::protocol));
+        BOOST_TEST(failure->message().find("worker-1") != std::string::npos, failure->message());
+        BOOST_TEST(failure->message().find("a message was refused: block ") != std::string::npos,
+                   failure->message());
+        BOOST_TEST(failure->message().find("is another worker's") != std::string::npos);
+        BOOST_TEST(run.news().notes.empty()); // it is no loss, and not tried again
+        BOOST_TEST(result_in(folder).empty());
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
