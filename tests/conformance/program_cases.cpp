@@ -14,14 +14,17 @@ namespace {
 
 // ---- data ----
 
+constexpr std::uint64_t seed_held_out = 20; // added to the seed of what is learned from
+
 struct made_matrix {
     std::uint64_t rows = 0, columns = 0;
     double share = 1; // of the entries that are there; below 1 it is sparse
+    std::uint64_t seed = 11;
 };
 
 // Columns that have something in common, and targets of some of them with noise.
 matrix_rows matrix(const made_matrix& made) {
-    random_stream random{11};
+    random_stream random{made.seed};
     matrix_rows rows;
     rows.columns = made.columns;
     const bool is_sparse = made.share < 1;
@@ -70,6 +73,7 @@ program_case lasso_case(std::string name, std::string app) {
             .program = lasso::lasso_program(),
             .app = std::move(app),
             .rows = matrix({40, 15}),
+            .held_out = matrix({20, 15, 1, 11 + seed_held_out}),
             .found = lasso_found,
             .tolerance = 1e-6,
             .refused = {{"program.lasso.ratio=0", "program.lasso.ratio"},
@@ -86,8 +90,8 @@ program_case lasso_case(std::string name, std::string app) {
 // ---- topics ----
 
 // Documents of a few words each, of two topics.
-matrix_rows documents(std::uint64_t count, std::uint64_t words) {
-    random_stream random{12};
+matrix_rows documents(std::uint64_t count, std::uint64_t words, std::uint64_t seed = 12) {
+    random_stream random{seed};
     matrix_rows rows;
     rows.columns = words;
     rows.starts.push_back(0);
@@ -110,6 +114,7 @@ program_case lda_case(std::string name, const std::string& sampler) {
             .app = "program: {lda: {topics: 3, sampler: " + sampler +
                    "}}\nschedule: {rotation: {}}\nstop: {sweeps: 5}\n",
             .rows = documents(20, 24),
+            .held_out = documents(10, 24, 12 + seed_held_out),
             .has_end = false,
             .sweeps = 5,
             .refused = {{"program.lda.topics=1", "topics"},
@@ -126,8 +131,8 @@ program_case lda_case(std::string name, const std::string& sampler) {
 
 // ---- ratings ----
 
-matrix_rows ratings(std::uint64_t users, std::uint64_t items) {
-    random_stream random{13};
+matrix_rows ratings(std::uint64_t users, std::uint64_t items, std::uint64_t seed = 13) {
+    random_stream random{seed};
     matrix_rows rows;
     rows.columns = items;
     rows.starts.push_back(0);
@@ -158,6 +163,7 @@ program_case factorization_case(std::string name, const std::string& app) {
             .program = factorization::factorization_program(),
             .app = app,
             .rows = ratings(30, 24),
+            .held_out = ratings(30, 24, 13 + seed_held_out),
             .has_end = false,
             .refused = {{"program.factorization.rank=0", "rank"},
                         {"program.factorization.rank=5000", "rank"},
@@ -183,6 +189,7 @@ std::vector<program_case> made_cases() {
                              "program: {lasso: {penalty: {share: 0.05}, intercept: false}}\n"
                              "schedule: {cyclic: {set: 4}}\nstop: {gap: 1e-10}\n"));
     all.back().rows = matrix({60, 20, 0.2});
+    all.back().held_out = matrix({20, 20, 0.2, 11 + seed_held_out});
     all.back().unit_norm = true;
     all.push_back(lasso_case("lasso, checked",
                              "program: {lasso: {penalty: {share: 0.1}}}\n"
@@ -191,8 +198,9 @@ std::vector<program_case> made_cases() {
     all.back().tolerance = 1e-2; // of coefficients: the gap is of the objective
     all.push_back(lasso_case("lasso, logistic", "program: {lasso: {penalty: {share: 0.1}, loss: "
                                                 "logistic}}\nstop: {gap: 1e-8}\n"));
-    for (double& target : all.back().rows.targets)
-        target = target > 1 ? 1 : 0;
+    for (matrix_rows* rows : {&all.back().rows, &all.back().held_out})
+        for (double& target : rows->targets)
+            target = target > 1 ? 1 : 0;
     all.back().tolerance = 1e-3; // of coefficients: the gap is of the objective
     all.push_back(lda_case("lda, exact", "exact"));
     all.push_back(lda_case("lda, metropolis", "metropolis"));

@@ -17,6 +17,7 @@ struct program_case {
     // All of the app file but the data, which is `rows`: program, schedule, and stop if it is not the default.
     std::string app;
     matrix_rows rows;
+    matrix_rows held_out; // of the same columns, which the run does not see
     bool unit_norm = false;
     // The run ends by itself within so many phases, or it has no end of its own and is one of so many sweeps or phases.
     std::uint64_t phases_max = 2000;
