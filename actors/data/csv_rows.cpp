@@ -57,19 +57,26 @@ char separator_of(std::string_view line) {
     return has_semicolon ? ';' : ',';
 }
 
+// Of the cell that begins at `first`: where it ends. Separators in a cell that is quoted do not count.
+std::size_t end_of_cell(std::string_view line, std::size_t first, char separator) {
+    const bool has_quotes = trimmed(line.substr(first)).starts_with('"');
+    bool is_quoted = false;
+    for (std::size_t i = first; i < line.size(); ++i) {
+        is_quoted ^= has_quotes && line[i] == '"';
+        if (!is_quoted && line[i] == separator)
+            return i;
+    }
+    return line.size();
+}
+
 // The cells of a line in which separators may be quoted.
 std::vector<std::string_view> cells_of(std::string_view line, char separator) {
     std::vector<std::string_view> cells;
-    bool is_quoted = false;
-    std::size_t first = 0;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        is_quoted ^= line[i] == '"';
-        if (is_quoted || line[i] != separator)
-            continue;
-        cells.push_back(unquoted(line.substr(first, i - first)));
-        first = i + 1;
+    for (std::size_t first = 0; first <= line.size();) {
+        const std::size_t end = end_of_cell(line, first, separator);
+        cells.push_back(unquoted(line.substr(first, end - first)));
+        first = end + 1;
     }
-    cells.push_back(unquoted(line.substr(first)));
     return cells;
 }
 
@@ -128,21 +135,21 @@ result<void> csv_rows::read_first_line() {
         return fail("more than " + std::to_string(limits::matrix_columns_max) + " columns");
     const auto numbers = std::ranges::count_if(cells, is_number);
     has_header_ = settings_.has_header.value_or(numbers == 0);
-    if (!has_header_ && static_cast<std::size_t>(numbers) < width_) {
-        const auto wrong = std::ranges::find_if_not(cells, is_number);
-        return fail(why_no_number(*wrong) +
-                    "; if this line has the names of the columns, set header: yes");
-    }
     std::vector<std::string> names;
     if (has_header_)
         std::ranges::transform(cells, std::back_inserter(names), name_in);
-    if (auto chosen = choose_target(names); !chosen)
+    const auto chosen = choose_target(names);
+    for (std::size_t i = 0; i < width_ && !has_header_; ++i)
+        if (!is_passed_over(i) && !is_number(cells[i]))
+            return fail(why_no_number(cells[i]) +
+                        "; if this line has the names of the columns, set header: yes");
+    if (!chosen)
         return chosen.failure();
     for (std::size_t i = 0; i < names.size(); ++i)
         if (i != target_)
             form_.column_names.push_back(printable(names[i], limits::name_bytes_max));
     form_.columns = width_ - (target_ ? 1 : 0);
-    form_.has_targets = target_.has_value();
+    form_.has_targets = target_ && settings_.needs_target_column;
     return {};
 }
 
@@ -223,8 +230,10 @@ result<bool> csv_rows::append_row(row_block& to) {
     const std::string_view text = **line;
     std::size_t cell = 0;
     for (std::size_t first = 0; first <= text.size(); ++cell) {
-        const std::size_t end = std::min(text.find(separator_, first), text.size());
-        if (cell < width_) {
+        const bool is_text = is_passed_over(cell);
+        const std::size_t end = is_text ? end_of_cell(text, first, separator_)
+                                        : std::min(text.find(separator_, first), text.size());
+        if (cell < width_ && !is_text) {
             const std::string_view written = unquoted(text.substr(first, end - first));
             const auto number = text_number(written);
             const auto value = number ? static_cast<float>(*number) : 0.0f;

@@ -38,6 +38,10 @@ class csv_rows final : public table_rows {
     result<void> read_first_line();
     result<void> choose_target(const std::vector<std::string>& names);
     result<void> skip_header();
+    // The targets, if nobody needs them: the cell may hold anything.
+    bool is_passed_over(std::size_t cell) const noexcept {
+        return cell == target_ && !settings_.needs_target_column;
+    }
     std::string column_name(std::size_t cell) const;
     error wrong_number(std::size_t cell, std::string_view text) const;
     error wrong_width(std::size_t numbers) const;

@@ -71,7 +71,8 @@ struct matrix_settings {
     std::string target_column;
     // Whether the first line of a CSV file has the names of the columns. Not given: it has, if nothing in it is a number.
     std::optional<bool> has_header;
-    // If not, a file without that column, or of another format, has no targets. A number names one of any CSV file.
+    // If not, the column is passed over, whatever it holds, and there are no targets; it may be missing, and the file be of
+    // another format. A number names one of any CSV file.
     bool needs_target_column = true;
 };
 

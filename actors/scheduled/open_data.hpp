@@ -8,7 +8,8 @@ namespace troupe::scheduled {
 
 struct data_use {
     bool needs_targets = false; // each row must have one
-    // They are not looked at: files of targets are not opened, and a column with that name is left out, or is not there.
+    // They are not looked at: files of targets are not opened, and a column with that name is left out, whatever it holds,
+    // or is not there.
     bool ignores_targets = false;
     // In the place of the one with the rows; empty: the one that the app file names. All words of its documents are kept
     // that the app file's rules and lists leave, and none of its ratings are held out.

@@ -273,6 +273,9 @@ class Programs(TroupeTest):
         lambdas = [line.split(",")[0] for line in (self.folder / "result/path.csv").read_text().splitlines()[1:]]
         self.assertEqual(written.splitlines()[0], ",".join(f"lambda {number}" for number in lambdas))
         self.assertEqual(written.splitlines(), self.troupe("predict", self.app(path)).out.splitlines()[:8])
+        write_table(self.folder, self.rows[:7], ["?", "", "nan", "a b", '"a, b"', "1e999", "-"])
+        self.assertEqual(self.troupe("predict", self.app(path)).out, written)
+        write_table(self.folder, self.rows, self.targets)
         again = self.troupe("predict", self.app(path), "--out", "predicted.csv")
         self.assert_one_line_error(again, 2, "predicted.csv: is there already")
         self.assertEqual(self.troupe("predict", self.app(path), "--out", "predicted.csv", "--force").code, 0)

@@ -190,4 +190,27 @@ BOOST_AUTO_TEST_CASE(a_target_column_that_is_not_needed_may_be_missing) {
     BOOST_TEST((rows_of(other) == table{{5}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_target_column_that_is_not_needed_may_hold_anything) {
+    const auto passed_over = [this](const std::string& text, const std::string& column) {
+        matrix_settings settings = csv(text, column);
+        settings.needs_target_column = false;
+        return settings;
+    };
+    const std::string named = "a,y,b\n1,?,3\n4,,6\n7,\"x, y\",9\n10,5\" pipe,12\n";
+    BOOST_TEST(refused_text(named) != "");
+    BOOST_TEST((rows_of(passed_over(named, "y")) == table{{1, 3}, {4, 6}, {7, 9}, {10, 12}}));
+    BOOST_TEST((rows_of(passed_over("1,2,cat\n3,4,dog\n", "-1")) == table{{1, 2}, {3, 4}}));
+    const auto source = open_matrix(passed_over("a,y\n1,2\n", "y"));
+    BOOST_REQUIRE(source.ok());
+    BOOST_TEST(!source->shape().has_targets);
+    BOOST_TEST(source->shape().columns == 1u);
+    // The features are read as ever.
+    BOOST_TEST(refused(passed_over("a,y,b\n1,?,x\n", "y")).find("column 2 (b): ") !=
+               std::string::npos);
+    BOOST_TEST(refused(passed_over("1,x,cat\n", "-1")).find("header: yes") != std::string::npos);
+    BOOST_TEST(
+        refused(passed_over("a,y\n1,?,3\n", "y")).find("3 numbers, but the header names 2") !=
+        std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
