@@ -84,12 +84,14 @@ std::vector<scheduled::doubtful_key> doubts(const scheduled::program_site& site)
     if (read->sampler == sampler_kind::exact)
         keys.push_back({"program.lda.proposals", "not used by the exact sampler, which makes none; "
                                                  "leave it out, or give sampler: metropolis"});
-    if (read->topics > site.data.rows)
+    const bool has_fewer_words = site.data.columns < site.data.rows;
+    const std::uint64_t count = has_fewer_words ? site.data.columns : site.data.rows;
+    const std::string of = has_fewer_words ? "words" : "documents";
+    if (read->topics > count)
         keys.push_back({"program.lda.topics",
-                        std::to_string(read->topics) + " topics of " +
-                            std::to_string(site.data.rows) +
-                            " documents: most will say nothing, or the same as others; give fewer "
-                            "topics than documents"});
+                        std::to_string(read->topics) + " topics of " + std::to_string(count) + " " +
+                            of + ": most will say nothing, or the same as others; give fewer " +
+                            "topics than " + of});
     return keys;
 }
 

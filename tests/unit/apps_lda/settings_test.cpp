@@ -108,12 +108,19 @@ BOOST_AUTO_TEST_CASE(doubt_what_has_no_effect_or_is_hardly_meant) {
     BOOST_TEST(doubted(d.site()) == "stop.gap program.lda.proposals ");
     d.settings.setSampler(proto::LdaSampler::METROPOLIS);
     BOOST_TEST(doubted(d.site()) == "stop.gap ");
-    d.settings.setTopics(1000);
+    d.settings.setTopics(500);
     BOOST_TEST(doubted(d.site()) == "stop.gap ");
-    d.settings.setTopics(1001);
+    d.settings.setTopics(501);
     BOOST_TEST(doubted(d.site()) == "stop.gap program.lda.topics ");
-    BOOST_TEST(
-        lda_program().doubts(d.site()).back().why.starts_with("1001 topics of 1000 documents: "));
+    const auto why = [](const scheduled::program_site& site) {
+        return lda_program().doubts(site).back().why;
+    };
+    BOOST_TEST(why(d.site()).starts_with("501 topics of 500 words: "));
+    auto many_words = d.site();
+    many_words.data.columns = 5000;
+    BOOST_TEST(doubted(many_words) == "stop.gap ");
+    d.settings.setTopics(1001);
+    BOOST_TEST(why(many_words).starts_with("1001 topics of 1000 documents: "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
