@@ -347,10 +347,18 @@ result: {directory: result}
                 self.assertEqual(done["ended_by"], key)
         self.assertIn(", stop.seconds reached", self.troupe("run", app).out)
 
+    def test_a_gap_that_no_longer_falls_is_noted_once(self):
+        app = self.app(APP.replace("gap: 1e-9", "gap: 1e-30, phases: 5000"))
+        run = self.troupe("run", app, "--json")
+        note, = run.event("note")
+        self.assertIn("the gap has not fallen in 20 sweeps", note["message"])
+        self.assertEqual(run.event("done")[0]["ended_by"], "phases")
+        self.assertEqual(self.troupe("run", self.app(APP), "--json").event("note"), [])
+
     def test_check_applies_what_is_true_on_any_devices(self):
         for setting, why in (("schedule.shards=50", "50 shards for 12 variables"), ("schedule.workers=1000", "1000 workers for 120 rows")):
             with self.subTest(setting):
-                self.assert_one_line_error(self.troupe("check", self.app(APP), "--set", setting), 2, "app.yaml", why)
+                self.assert_one_line_error(self.troupe("check", self.app(APP), "--set", setting), 2, "--set schedule.", why)
         texts = APP.replace("{matrix: {features: x.csv, target_column: y}}", "{documents: {lines: x.csv}}") \
                    .replace("dynamic: {window: 2}", "rotation: {blocks_per_worker: 60}").replace("gap: 1e-9", "sweeps: 2")
         texts = re.sub("program: .*", "program: {lda: {topics: 2}}", texts)
@@ -476,15 +484,15 @@ class DocumentsAndRatings(TroupeTest):
         def notes(app, *settings):
             checked = self.troupe("check", app, *(word for setting in settings for word in ("--set", setting)))
             self.assertEqual(checked.code, 0, str(checked))
-            return re.findall(r"(?m)^troupe: note: (?:\S+: )*?((?:program|stop)\.[a-z_.]+): ", checked.err)
+            return re.findall(r"(?m)^troupe: note: .*?((?:program|stop)\.[a-z_.]+): ", checked.err)
         topics = self.documents("lines: lines")
         self.assertEqual(notes(topics), [])
         self.assertEqual(notes(topics, "stop.gap=0.1", "program.lda.proposals=2", "program.lda.topics=3"),
                          ["stop.gap", "program.lda.proposals", "program.lda.topics"])
         factors = self.ratings("train: train")
         self.assertEqual(notes(factors, "program.factorization.rate=0.1"), [])
-        self.assertEqual(notes(factors, "program.factorization={by: coordinates, rate: 0.1, decay: 0.2}", "schedule={cyclic: {}}"),
-                         ["program.factorization.rate", "program.factorization.decay"])
+        factors = self.data("{ratings: {train: train}}", "{factorization: {by: coordinates, rate: 0.1, decay: 0.2}}")
+        self.assertEqual(notes(factors, "schedule={cyclic: {}}"), ["program.factorization.rate", "program.factorization.decay"])
 
     def test_bad_files_are_refused_in_one_line(self):
         def documents(settings, why, code=2, **files):
