@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(finds_users_and_items_by_their_names) {
     BOOST_REQUIRE(numbers.ok());
     BOOST_REQUIRE(numbers->size() == 1u);
     BOOST_REQUIRE(numbers->front().size() == 2u);
-    BOOST_TEST(numbers->front()[0].name == "rmse");
+    BOOST_TEST(numbers->front()[0].name == "training_rmse");
     BOOST_TEST(numbers->front()[0].value == std::sqrt((9.0 + 16 + 1) / 3));
     BOOST_TEST(numbers->front()[1].name == "unknown");
     BOOST_TEST(numbers->front()[1].value == 1);
