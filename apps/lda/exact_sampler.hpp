@@ -3,9 +3,10 @@
 //
 //     p(k) ~ (n_dk + alpha) phi_k,    phi_k = (n_wk + beta) / (s_k + beta V)
 //
-// where the token itself is not counted. phi of the word is kept for all topics, with its sums over groups of 16, and two
-// of them change for each token whose topic changes. A draw goes through the topics of the document first, of which there
-// are few; what is left is alpha times the sum of phi, in which the groups' sums show where to look.
+// where the token itself is not counted. phi of the word is kept for all topics, and two of them change for each token whose
+// topic changes. Where documents have a count for each topic (document_counts.hpp), a draw adds up the weights of all of
+// them. Where they have a list (document_topics.hpp), it goes through the topics of the document first, of which there are
+// few; what is left is alpha times the sum of phi, in which sums over groups of topics show where to look.
 //
 // phi is float32, and probabilities are as exact as that. The bits do not depend on the instruction set.
 //
@@ -15,10 +16,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "apps/lda/document_counts.hpp"
 #include "apps/lda/document_topics.hpp"
+#include "apps/lda/exact_loops.hpp"
 #include "apps/lda/prior.hpp"
 #include "apps/lda/topic_totals.hpp"
 #include "apps/lda/word_row.hpp"
@@ -30,37 +32,27 @@ namespace troupe::lda {
 
 class exact_sampler {
   public:
-    exact_sampler(std::uint32_t topics, const prior& p);
+    exact_sampler(std::uint32_t topics, const prior& p,
+                  const exact_loops& loops = fastest_exact_loops());
 
-    // Draws the topics of a word's tokens anew. All counts include these tokens, before and after. errc::protocol if the row
-    // has fewer tokens of a topic than there are here.
+    // Draw the topics of a word's tokens anew. All counts include these tokens, before and after. errc::protocol if the row
+    // or a document has fewer tokens of a topic than there are here; the counts are of no use then.
+    result<void> sample(const tokens_of_word& tokens, word_row& row, document_counts& documents,
+                        topic_totals& totals, random_stream& random);
     result<void> sample(const tokens_of_word& tokens, word_row& row, document_topics& documents,
                         topic_totals& totals, random_stream& random);
 
   private:
-    static constexpr std::size_t group = 16;
-
-    struct weighed {
-        float sum = 0;
-        std::size_t place_of_old = 0; // among the document's topics
-    };
-
-    float phi_of(std::int32_t count, float inverse) const noexcept {
-        return (static_cast<float>(count) + beta_) * inverse;
-    }
-    void begin(const word_row& row, const topic_totals& totals);
-    float group_sum(std::size_t g) const noexcept;
-    void set(std::uint32_t topic, float phi) noexcept;
-    std::uint32_t find(double rest, std::uint32_t changed, double change) const noexcept;
-    weighed weigh(std::span<const topic_count> own, std::uint32_t old) noexcept;
+    template <class Documents>
+    result<void> sample_by(const tokens_of_word& tokens, word_row& row, Documents& documents,
+                           topic_totals& totals, random_stream& random, bool needs_sums);
 
     std::uint32_t topics_;
-    double alpha_;
-    float beta_;
-    std::vector<float> phi_;     // of whole groups, zeros at the end
-    std::vector<float> sums_;    // of groups
-    double sum_ = 0;             // of phi
-    std::vector<float> weights_; // of a document's topics
+    prior prior_;
+    const exact_loops& loops_;
+    std::vector<float> phi_, running_;       // of whole groups
+    std::vector<double> groups_, stretches_; // sums of phi
+    std::vector<std::uint64_t> random_;      // of some tokens
 };
 
 } // namespace troupe::lda

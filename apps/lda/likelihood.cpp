@@ -32,17 +32,4 @@ double likelihood_of_totals(std::span<const std::int64_t> totals, double beta_wo
     return sum;
 }
 
-double likelihood_of_documents(const document_topics& documents,
-                               std::span<const std::uint32_t> sizes, const log_gamma_ratio& alpha,
-                               const log_gamma_ratio& alpha_topics) {
-    double sum = 0;
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-        double own = -alpha_topics(sizes[d]);
-        for (const topic_count& c : documents.of(d))
-            own += alpha(c.count);
-        sum += own;
-    }
-    return sum;
-}
-
 } // namespace troupe::lda

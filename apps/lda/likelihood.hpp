@@ -13,8 +13,6 @@
 #include <span>
 #include <vector>
 
-#include "apps/lda/document_topics.hpp"
-
 namespace troupe::lda {
 
 // log G(n + start) - log G(start) for whole n, from a table where n is small.
@@ -37,9 +35,17 @@ class log_gamma_ratio {
 // The part of the totals; counts of at least 0.
 double likelihood_of_totals(std::span<const std::int64_t> totals, double beta_words);
 
-// The parts of documents. `sizes`: their tokens.
-double likelihood_of_documents(const document_topics& documents,
-                               std::span<const std::uint32_t> sizes, const log_gamma_ratio& alpha,
-                               const log_gamma_ratio& alpha_topics);
+// The parts of documents: document_topics or document_counts. `sizes`: their tokens.
+template <class Documents>
+double likelihood_of_documents(const Documents& documents, std::span<const std::uint32_t> sizes,
+                               const log_gamma_ratio& alpha, const log_gamma_ratio& alpha_topics) {
+    double sum = 0;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+        double own = -alpha_topics(sizes[d]);
+        documents.each_count(d, [&](std::int32_t count) { own += alpha(count); });
+        sum += own;
+    }
+    return sum;
+}
 
 } // namespace troupe::lda

@@ -33,7 +33,7 @@ class sampled_documents {
 
     // What does not follow from the topics of the tokens.
     virtual void save(scheduled::state_writer& write) const = 0;
-    // Of newly made documents; `tokens` have the topics that were saved.
+    // Instead of what they are; `tokens` have the topics that were saved.
     virtual result<void> load(const scheduled::saved_part& saved, const word_tokens& tokens) = 0;
 };
 

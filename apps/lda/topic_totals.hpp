@@ -30,6 +30,13 @@ class topic_totals {
         inverses_[topic] = inverse_with(topic, by);
         counts_[topic] += by;
     }
+    // For loops that change them as `change` does.
+    struct raw_totals {
+        std::int64_t* counts;
+        float* inverses;
+        float beta_words;
+    };
+    raw_totals raw() noexcept { return {counts_.data(), inverses_.data(), beta_words_}; }
     void assign(std::span<const std::int64_t> counts) {
         for (std::uint32_t k = 0; k < counts_.size(); ++k)
             change(k, counts[k] - counts_[k]);

@@ -36,6 +36,23 @@ class word_row {
         return true;
     }
 
+    // For loops that change the counts as add and remove do, of at most `tokens` tokens: they write to `touched` each topic
+    // that has its first token, and add to `nonzeros`. end_changes takes both back, before anything else is done.
+    struct changed_row {
+        std::int32_t* counts;
+        std::uint32_t* touched;
+        std::int64_t nonzeros;
+    };
+    changed_row begin_changes(std::size_t tokens) {
+        const std::size_t so_far = touched_.size();
+        touched_.resize(so_far + tokens + 1); // the loops write one more, which does not count
+        return {counts_.data(), touched_.data() + so_far, nonzeros_};
+    }
+    void end_changes(const std::uint32_t* touched, std::int64_t nonzeros) {
+        touched_.resize(static_cast<std::size_t>(touched - touched_.data()));
+        nonzeros_ = static_cast<std::uint32_t>(nonzeros);
+    }
+
     // Takes a packed row; this one must be empty. errc::protocol for what is none, and this one is empty then.
     result<void> unpack(std::span<const std::int32_t> packed);
 

@@ -108,10 +108,10 @@ matrix_rows documents(std::uint64_t count, std::uint64_t words, std::uint64_t se
     return rows;
 }
 
-program_case lda_case(std::string name, const std::string& sampler) {
+program_case lda_case(std::string name, const std::string& sampler, int topics) {
     return {.name = std::move(name),
             .program = lda::lda_program(),
-            .app = "program: {lda: {topics: 3, sampler: " + sampler +
+            .app = "program: {lda: {topics: " + std::to_string(topics) + ", sampler: " + sampler +
                    "}}\nschedule: {rotation: {}}\nstop: {sweeps: 5}\n",
             .rows = documents(20, 24),
             .held_out = documents(10, 24, 12 + seed_held_out),
@@ -202,8 +202,9 @@ std::vector<program_case> made_cases() {
         for (double& target : rows->targets)
             target = target > 1 ? 1 : 0;
     all.back().tolerance = 1e-3; // of coefficients: the gap is of the objective
-    all.push_back(lda_case("lda, exact", "exact"));
-    all.push_back(lda_case("lda, metropolis", "metropolis"));
+    all.push_back(lda_case("lda, exact", "exact", 3));
+    all.push_back(lda_case("lda, exact, lists of topics", "exact", 300));
+    all.push_back(lda_case("lda, metropolis", "metropolis", 3));
     all.push_back(factorization_case("factorization, sgd", "program: {factorization: {rank: 3}}\n"
                                                            "schedule: {rotation: {}}\n"
                                                            "stop: {sweeps: 6}\n"));

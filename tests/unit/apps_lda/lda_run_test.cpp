@@ -87,15 +87,18 @@ BOOST_AUTO_TEST_CASE(keep_every_token_of_every_word) {
 
 BOOST_AUTO_TEST_CASE(go_on_from_what_was_saved_as_if_nothing_had_happened) {
     const matrix_rows rows = made_documents(60, 40, 3);
-    for (const bool metropolis : {false, true}) {
+    // Documents have a count for each topic, a list of topics, or their tokens.
+    for (const auto& [topics, metropolis] : {std::pair{5u, false}, {300u, false}, {5u, true}}) {
         lda_case c;
+        c.topics = topics;
         c.metropolis = metropolis;
         c.run.workers = 2;
         c.run.rows_per_piece = 7;
         const auto whole = run_lda(c, rows);
         BOOST_REQUIRE(whole.ok());
         for (std::uint64_t phase = 1; phase < whole->phases; ++phase)
-            BOOST_TEST_CONTEXT("phase " << phase << (metropolis ? " metropolis" : " exact")) {
+            BOOST_TEST_CONTEXT("phase " << phase << ", " << topics
+                                        << (metropolis ? " metropolis" : " exact")) {
                 c.run.restart = phase;
                 const auto again = run_lda(c, rows);
                 BOOST_REQUIRE(again.ok());

@@ -19,10 +19,11 @@ class ring_of_two {
     memory_pool memory_{64u << 20}; // outlives all that is in it
 
   public:
-    explicit ring_of_two(const matrix_rows& rows, bool metropolis = false) : rows_{rows} {
+    explicit ring_of_two(const matrix_rows& rows, bool metropolis = false, std::uint32_t topics = 4)
+        : rows_{rows} {
         worker_options o;
         o.memory = &memory_;
-        o.settings.topics = 4;
+        o.settings.topics = topics;
         if (metropolis)
             o.settings.sampler = sampler_kind::metropolis;
         o.ring = ring;
@@ -113,22 +114,27 @@ class ring_of_two {
 };
 
 // Counts of words and topics in the blocks.
-std::vector<std::int32_t> counts_of(const ring_of_two& run, std::uint64_t words) {
-    std::vector<std::int32_t> all(words * 4);
+std::vector<std::int32_t> counts_of(const ring_of_two& run, std::uint64_t words,
+                                    std::uint32_t topics) {
+    std::vector<std::int32_t> all(words * topics);
     const auto ranges = ranges_of(words, run.ring.blocks());
     for (const scheduled::held_block& block : run.blocks) {
         const auto reader = block_reader::open(block.content, ranges[block.number].count).value();
-        word_row row{4};
+        word_row row{topics};
         for (std::size_t i = 0; i < reader.words(); ++i) {
             BOOST_REQUIRE(row.unpack(reader.row(i)).ok());
             std::vector<std::int32_t> unused;
             row.pack(unused, [&](std::uint32_t k, std::int32_t n) {
-                all[(ranges[block.number].first + i) * 4 + k] = n;
+                all[(ranges[block.number].first + i) * topics + k] = n;
             });
         }
     }
     return all;
 }
+
+// Topics, and whether they are drawn by metropolis: documents have a count for each topic, a list of topics, or their
+// tokens.
+constexpr std::pair<std::uint32_t, bool> kinds[] = {{4, false}, {300, false}, {4, true}};
 
 } // namespace
 
@@ -136,26 +142,26 @@ BOOST_AUTO_TEST_SUITE(lda_workers)
 
 BOOST_AUTO_TEST_CASE(counts_are_those_of_the_tokens_after_every_turn) {
     const matrix_rows rows = made_documents(40, 30, 9);
-    for (const bool metropolis : {false, true}) {
-        ring_of_two run{rows, metropolis};
+    for (const auto& [topics, metropolis] : kinds) {
+        ring_of_two run{rows, metropolis, topics};
         for (std::uint64_t turn = 0; turn < 20; ++turn) {
             run.turn(turn);
-            std::vector<std::int32_t> words(rows.columns * 4);
-            std::vector<std::int64_t> totals(4);
-            std::vector<std::int32_t> documents(rows.rows() * 4);
+            std::vector<std::int32_t> words(rows.columns * topics);
+            std::vector<std::int64_t> totals(topics);
+            std::vector<std::int32_t> documents(rows.rows() * topics);
             for (const seen_token& t : run.tokens()) {
-                ++words[t.word * 4 + t.topic];
-                ++documents[t.document * 4 + t.topic];
+                ++words[t.word * topics + t.topic];
+                ++documents[t.document * topics + t.topic];
                 ++totals[t.topic];
             }
-            BOOST_TEST((counts_of(run, rows.columns) == words));
+            BOOST_TEST((counts_of(run, rows.columns, topics) == words));
             BOOST_TEST(std::ranges::equal(run.scheduler->totals(), totals));
             std::vector<std::int32_t> seen(documents.size());
             std::size_t first = 0;
             for (const auto& worker : run.workers)
                 for (std::size_t d = 0; d < worker->tokens().sizes().size(); ++d, ++first)
-                    for (std::uint32_t k = 0; k < 4; ++k)
-                        seen[first * 4 + k] = worker->documents().count(d, k);
+                    for (std::uint32_t k = 0; k < topics; ++k)
+                        seen[first * topics + k] = worker->documents().count(d, k);
             BOOST_TEST((seen == documents));
             if (turn % 4 == 3)
                 BOOST_TEST(run.scheduler->judge(4, {}, run.probe()).ok());
@@ -165,15 +171,17 @@ BOOST_AUTO_TEST_CASE(counts_are_those_of_the_tokens_after_every_turn) {
 
 BOOST_AUTO_TEST_CASE(the_likelihood_is_the_one_of_all_tokens) {
     const matrix_rows rows = made_documents(40, 30, 9);
-    ring_of_two run{rows};
-    for (std::uint64_t sweep = 0; sweep < 4; ++sweep) {
-        for (std::uint64_t turn = 4 * sweep; turn < 4 * sweep + 4; ++turn)
-            run.turn(turn);
-        const auto judgement = run.scheduler->judge(4, {}, run.probe());
-        BOOST_REQUIRE(judgement.ok());
-        BOOST_TEST((*judgement)[0].values<double>()[0] ==
-                       plain_likelihood(run.tokens(), rows.rows(), rows.columns, 4, {}),
-                   boost::test_tools::tolerance(1e-12));
+    for (const auto& [topics, metropolis] : kinds) {
+        ring_of_two run{rows, metropolis, topics};
+        for (std::uint64_t sweep = 0; sweep < 4; ++sweep) {
+            for (std::uint64_t turn = 4 * sweep; turn < 4 * sweep + 4; ++turn)
+                run.turn(turn);
+            const auto judgement = run.scheduler->judge(4, {}, run.probe());
+            BOOST_REQUIRE(judgement.ok());
+            BOOST_TEST((*judgement)[0].values<double>()[0] ==
+                           plain_likelihood(run.tokens(), rows.rows(), rows.columns, topics, {}),
+                       boost::test_tools::tolerance(1e-12));
+        }
     }
 }
 
@@ -229,6 +237,36 @@ BOOST_AUTO_TEST_CASE(blocks_and_states_of_others_are_refused) {
         scheduled::numbers_of(memory, saved.tensors[0].values<std::uint8_t>()).value();
     mixed.tensors[0].mutable_values<std::uint8_t>()[0] = 9; // no topic of this run
     BOOST_TEST(!ring_of_two{rows}.workers[0]->load(mixed).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_goes_back_goes_on_as_before) {
+    const matrix_rows rows = made_documents(40, 30, 9);
+    for (const auto& [topics, metropolis] : kinds) {
+        ring_of_two run{rows, metropolis, topics};
+        run.turn(0);
+        const auto saved = run.workers[0]->save().value();
+        const auto block = run.blocks[run.ring.block_of(0, 1)];
+        run.turn(1);
+        const auto after = run.workers[0]->save().value();
+        run.turn(2);
+        BOOST_REQUIRE(run.workers[0]->load(saved).ok());
+        run.blocks[run.ring.block_of(0, 1)] = block;
+        const std::unique_ptr<operations> none = make_reference_operations();
+        memory_pool memory{1u << 22};
+        compute_context context{*none, memory};
+        scheduled::held_block again = block;
+        again.turn = 1;
+        BOOST_REQUIRE(run.workers[0]->turn({1, false, {}}, again, context).ok());
+        const auto once_more = run.workers[0]->save().value();
+        BOOST_TEST(std::ranges::equal(once_more.tensors[0].values<std::uint8_t>(),
+                                      after.tensors[0].values<std::uint8_t>()));
+        for (std::size_t d = 0; d < run.workers[0]->tokens().sizes().size(); ++d) {
+            std::int64_t sum = 0;
+            for (std::uint32_t k = 0; k < topics; ++k)
+                sum += run.workers[0]->documents().count(d, k);
+            BOOST_TEST(sum <= run.workers[0]->tokens().sizes()[d]);
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(states_of_another_sweep_are_refused_in_the_turn) {
