@@ -5,9 +5,34 @@
 
 namespace troupe::lda {
 
+namespace {
+
+// Up to which mean a list of as many places as the sum of the weights is made in less time than the table.
+constexpr std::uint64_t laid_out_mean = 16;
+
+} // namespace
+
+void alias_table::lay_out(std::span<const std::int32_t> weights) {
+    // Short runs are written in one piece, beyond their end too.
+    constexpr std::size_t piece = 4;
+    laid_out_.resize(size_ + piece);
+    std::uint32_t* to = laid_out_.data();
+    for (std::uint32_t i = 0; i < weights.size(); ++i) {
+        std::fill_n(to, piece, i);
+        if (static_cast<std::size_t>(weights[i]) > piece)
+            std::fill_n(to + piece, static_cast<std::size_t>(weights[i]) - piece, i);
+        to += weights[i];
+    }
+}
+
 void alias_table::build(std::span<const std::int32_t> weights) {
-    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    const double scale = static_cast<double>(weights.size()) / sum;
+    const auto sum = static_cast<std::uint64_t>(
+        std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
+    is_laid_out_ = sum <= laid_out_mean * weights.size();
+    size_ = is_laid_out_ ? static_cast<std::size_t>(sum) : weights.size();
+    if (is_laid_out_)
+        return lay_out(weights);
+    const double scale = static_cast<double>(weights.size()) / static_cast<double>(sum);
     places_.resize(weights.size());
     left_.resize(weights.size());
     small_.clear();

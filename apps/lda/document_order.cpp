@@ -8,7 +8,7 @@ namespace troupe::lda {
 
 namespace {
 
-constexpr std::size_t lanes = 8, stretch = lanes << 15;
+constexpr std::size_t lanes = 8;
 // A comparison of lanes is -1 where it holds.
 using topic_lanes [[gnu::vector_size(2 * lanes)]] = std::uint16_t;
 
@@ -24,11 +24,14 @@ std::uint32_t sum(const topic_lanes& l) noexcept {
 
 } // namespace
 
-result<document_order> document_order::make(memory_pool& memory, const word_tokens& tokens) {
+result<document_order> document_order::make(memory_pool& memory, const word_tokens& tokens,
+                                            std::uint32_t topics) {
     document_order made;
+    made.all_topics_ = topics;
     std::uint64_t count = 0;
+    std::uint32_t counted = 0;
     for (const std::uint32_t size : tokens.sizes()) {
-        made.documents_.push_back({count, size});
+        made.documents_.push_back({count, size, size >= topics ? counted++ : not_counted});
         count += (size + std::uint64_t{lanes} - 1) / lanes * lanes;
     }
     if (count > UINT32_MAX)
@@ -36,13 +39,16 @@ result<document_order> document_order::make(memory_pool& memory, const word_toke
                                           " tokens, but sampler: metropolis takes at most 4 "
                                           "billion; use more workers"};
     auto places = tensor::allocate(memory, data_type::int32, {tokens.tokens()});
-    auto topics = tensor::allocate(memory, data_type::uint8, {2 * count});
-    if (const error* failure = scheduled::first_failure(places, topics))
+    auto own = tensor::allocate(memory, data_type::uint8, {2 * count});
+    auto counts = tensor::allocate(memory, data_type::int32, {std::uint64_t{counted} * topics});
+    if (const error* failure = scheduled::first_failure(places, own, counts))
         return *failure;
     made.places_memory_ = std::move(*places);
-    made.topics_memory_ = std::move(*topics);
+    made.topics_memory_ = std::move(*own);
+    made.counts_memory_ = std::move(*counts);
     made.places_ = reinterpret_cast<std::uint32_t*>(made.places_memory_.mutable_data());
     made.topics_ = reinterpret_cast<std::uint16_t*>(made.topics_memory_.mutable_data());
+    made.counts_ = reinterpret_cast<std::int32_t*>(made.counts_memory_.mutable_data());
     std::vector<std::uint64_t> next;
     for (const extent& e : made.documents_)
         next.push_back(e.start);
@@ -50,29 +56,22 @@ result<document_order> document_order::make(memory_pool& memory, const word_toke
         made.places_[i] =
             static_cast<std::uint32_t>(next[static_cast<std::size_t>(tokens.documents()[i])]++);
     std::fill_n(made.topics_, count, no_topic);
+    std::fill_n(made.counts_, std::size_t{counted} * topics, 0);
     return made;
 }
 
-document_order::two_counts document_order::count(std::size_t document, std::uint32_t first,
-                                                 std::uint32_t second) const noexcept {
-    const extent e = documents_[document];
-    const auto a = static_cast<std::uint16_t>(first), b = static_cast<std::uint16_t>(second);
-    const std::uint16_t *at = topics_ + e.start, *const all = at + e.size;
-    two_counts counts;
-    while (at < all) {
-        // Lanes cannot overflow in a stretch. What is behind the document's last token has no topic.
-        const std::uint16_t* const end = std::min(all, at + stretch);
-        topic_lanes of_a{}, of_b{};
-        for (; at < end; at += lanes) {
-            topic_lanes own;
-            std::memcpy(&own, at, sizeof own);
-            of_a -= static_cast<topic_lanes>(own == a);
-            of_b -= static_cast<topic_lanes>(own == b);
-        }
-        counts.first += sum(of_a);
-        counts.second += sum(of_b);
+document_order::two_counts document_order::compare(const extent& e, std::uint16_t first,
+                                                   std::uint16_t second) const noexcept {
+    // Lanes cannot overflow: there are fewer tokens than topics. What is behind the last one has no topic.
+    const std::uint16_t *at = topics_ + e.start, *const end = at + e.size;
+    topic_lanes firsts{}, seconds{};
+    for (; at < end; at += lanes) {
+        topic_lanes own;
+        std::memcpy(&own, at, sizeof own);
+        firsts -= static_cast<topic_lanes>(own == first);
+        seconds -= static_cast<topic_lanes>(own == second);
     }
-    return counts;
+    return {sum(firsts), sum(seconds)};
 }
 
 double document_order::likelihood(std::uint32_t topics, const log_gamma_ratio& alpha,

@@ -14,7 +14,7 @@ metropolis_sampler::metropolis_sampler(std::uint32_t topics, const prior& p,
                                        std::uint32_t proposals)
     : topics_{topics}, alpha_{static_cast<float>(p.alpha)}, beta_{static_cast<float>(p.beta)},
       alpha_all_{p.alpha * topics}, beta_all_{p.beta * topics}, proposals_{proposals},
-      begun_(topics) {}
+      drawn_(ahead * proposals), begun_(topics) {}
 
 void metropolis_sampler::begin(const word_row& row) {
     present_.clear();
@@ -38,34 +38,13 @@ void metropolis_sampler::end() noexcept {
         begun_[k] = 0;
 }
 
-float metropolis_sampler::phi(const walker& w, std::uint32_t topic, const word_row& row,
-                              const topic_totals& totals) const noexcept {
-    const std::int32_t count = row.counts()[topic];
-    if (topic == w.old)
-        return (static_cast<float>(count - 1) + beta_) * totals.inverse_with(topic, -1);
-    return (static_cast<float>(count) + beta_) * totals.inverses()[topic];
-}
-
 // A topic by a share of all of them, 0 to 1.
 std::uint32_t metropolis_sampler::any(double share) const noexcept {
     return std::min(static_cast<std::uint32_t>(share * topics_), topics_ - 1);
 }
 
-std::uint32_t metropolis_sampler::offer_of_document(const walker& w,
-                                                    const document_order& documents,
-                                                    std::uint32_t bits) const noexcept {
-    const std::size_t others = documents.of(w.document).size() - 1;
-    const double all = static_cast<double>(others);
-    const double u = bits * unit * (all + alpha_all_);
-    if (u >= all)
-        return any((u - all) / alpha_all_);
-    std::uint64_t place = documents.start(w.document) + static_cast<std::uint64_t>(u);
-    place += place >= w.place ? 1 : 0; // not this token
-    return documents.topic(place);
-}
-
-std::uint32_t metropolis_sampler::offer_of_word(const walker& w,
-                                                random_stream& random) const noexcept {
+inline std::uint32_t metropolis_sampler::offer_of_word(std::uint32_t old,
+                                                       random_stream& random) const noexcept {
     const double others = tokens_ - 1;
     const double u = random.uniform() * (others + beta_all_);
     if (u >= others)
@@ -73,9 +52,94 @@ std::uint32_t metropolis_sampler::offer_of_word(const walker& w,
     for (;;) {
         const std::uint32_t topic = present_[table_.draw(random.next())];
         // One of the tokens of this topic is this one.
-        if (topic != w.old || random.below(static_cast<std::uint64_t>(begun_[topic])) != 0)
+        if (topic != old || random.below(static_cast<std::uint64_t>(begun_[topic])) != 0)
             return topic;
     }
+}
+
+// What token i is offered.
+inline void metropolis_sampler::draw(const tokens_of_word& tokens, std::size_t i,
+                                     const document_order& documents,
+                                     random_stream& random) noexcept {
+    const auto document = static_cast<std::size_t>(tokens.documents[i]);
+    const std::uint32_t old = tokens.topics[i];
+    const std::uint64_t place = documents.place(tokens.first + i);
+    const double others = static_cast<double>(documents.of(document).size() - 1);
+    for (offers& o : drawn_for(i)) {
+        const std::uint64_t bits = random.next();
+        o.near_share = static_cast<std::uint32_t>(bits);
+        const double u = static_cast<double>(bits >> 32) * unit * (others + alpha_all_);
+        if (u < others) {
+            o.place = documents.start(document) + static_cast<std::uint64_t>(u);
+            o.place += o.place >= place ? 1 : 0; // not this token
+        } else {
+            o.place = no_place;
+            o.near = any((u - others) / alpha_all_);
+        }
+        o.far = offer_of_word(old, random);
+        o.far_share = random.uniform();
+    }
+    const offers& first = drawn_for(i).front();
+    if (old < topics_)
+        documents.prefetch(document,
+                           {place, first.place == no_place ? place : first.place, old, first.far});
+}
+
+// Token i takes what it is offered, or does not.
+inline metropolis_sampler::outcome metropolis_sampler::step(const tokens_of_word& tokens,
+                                                            std::size_t i, word_row& row,
+                                                            document_order& documents,
+                                                            topic_totals& totals) noexcept {
+    const std::uint32_t old = tokens.topics[i];
+    if (old >= topics_)
+        return outcome::no_topic;
+    if (row.counts()[old] <= 0 || begun_[old] <= 0)
+        return outcome::too_few;
+    const auto document = static_cast<std::size_t>(tokens.documents[i]);
+    const std::int32_t* const counts = row.counts().data();
+    const float* const inverses = totals.inverses().data();
+    const float phi_of_old =
+        (static_cast<float>(counts[old] - 1) + beta_) * totals.inverse_with(old, -1);
+    const auto phi = [&](std::uint32_t topic) {
+        const float other = (static_cast<float>(counts[topic]) + beta_) * inverses[topic];
+        return topic == old ? phi_of_old : other;
+    };
+    std::uint32_t topic = old;
+    float phi_of_topic = phi_of_old;
+    for (const offers& o : drawn_for(i)) {
+        const std::uint32_t near = o.place == no_place ? o.near : documents.topic(o.place);
+        if (near >= topics_) // of another word's token
+            return outcome::no_topic;
+        const float phi_of_near = phi(near);
+        const bool is_near = o.near_share * unit * static_cast<double>(phi_of_topic) <
+                             static_cast<double>(phi_of_near);
+        topic = is_near ? near : topic;
+        phi_of_topic = is_near ? phi_of_near : phi_of_topic;
+        if (o.far == topic)
+            continue;
+        const auto in_document = documents.count(document, topic, o.far);
+        const float phi_of_far = phi(o.far);
+        const float gain =
+            (static_cast<float>(static_cast<std::int32_t>(in_document.second) - (o.far == old)) +
+             alpha_) *
+            phi_of_far * offered(topic, old);
+        const float loss =
+            (static_cast<float>(static_cast<std::int32_t>(in_document.first) - (topic == old)) +
+             alpha_) *
+            phi_of_topic * offered(o.far, old);
+        const bool is_far = o.far_share * static_cast<double>(loss) < static_cast<double>(gain);
+        topic = is_far ? o.far : topic;
+        phi_of_topic = is_far ? phi_of_far : phi_of_topic;
+    }
+    if (topic == old)
+        return outcome::sampled;
+    tokens.topics[i] = static_cast<std::uint16_t>(topic);
+    documents.set(document, documents.place(tokens.first + i), topic);
+    row.remove(old);
+    row.add(topic);
+    totals.change(old, -1);
+    totals.change(topic, 1);
+    return outcome::sampled;
 }
 
 result<void> metropolis_sampler::sample(const tokens_of_word& tokens, word_row& row,
@@ -85,67 +149,20 @@ result<void> metropolis_sampler::sample(const tokens_of_word& tokens, word_row& 
     if (count == 0)
         return {};
     begin(row);
-    const auto document = [&](std::size_t i) {
-        return static_cast<std::size_t>(tokens.documents[i]);
-    };
-    for (std::size_t i = 0; i < count; ++i) {
-        if (i + 16 < count)
-            documents.prefetch_start(document(i + 16));
-        if (i + 8 < count)
-            documents.prefetch(document(i + 8));
-        walker w{document(i), documents.place(tokens.first + i), tokens.topics[i], tokens.topics[i],
-                 0};
-        if (w.old >= topics_) {
-            end();
-            return token_without_topic();
-        }
-        if (row.counts()[w.old] <= 0 || begun_[w.old] <= 0) {
-            end();
-            return error{errc::protocol, "a block has fewer tokens of a word than there are"};
-        }
-        w.phi = phi(w, w.old, row, totals);
-        for (std::uint32_t step = 0; step < proposals_; ++step) {
-            const std::uint64_t bits = random.next();
-            const std::uint32_t near =
-                offer_of_document(w, documents, static_cast<std::uint32_t>(bits >> 32));
-            if (near >= topics_) { // of another word's token
-                end();
-                return token_without_topic();
-            }
-            if (near != w.topic) {
-                const float other = phi(w, near, row, totals);
-                if (static_cast<std::uint32_t>(bits) * unit * static_cast<double>(w.phi) <
-                    static_cast<double>(other)) {
-                    w.topic = near;
-                    w.phi = other;
-                }
-            }
-            const std::uint32_t far = offer_of_word(w, random);
-            if (far == w.topic)
-                continue;
-            const auto in_document = documents.count(w.document, w.topic, far);
-            const float other = phi(w, far, row, totals);
-            const float gain =
-                (static_cast<float>(in_document.second - (far == w.old ? 1 : 0)) + alpha_) * other *
-                offered(w, w.topic);
-            const float loss =
-                (static_cast<float>(in_document.first - (w.topic == w.old ? 1 : 0)) + alpha_) *
-                w.phi * offered(w, far);
-            if (random.uniform() * static_cast<double>(loss) < static_cast<double>(gain)) {
-                w.topic = far;
-                w.phi = other;
-            }
-        }
-        if (w.topic == w.old)
-            continue;
-        tokens.topics[i] = static_cast<std::uint16_t>(w.topic);
-        documents.set(w.place, w.topic);
-        row.remove(w.old);
-        row.add(w.topic);
-        totals.change(w.old, -1);
-        totals.change(w.topic, 1);
+    outcome last = outcome::sampled;
+    for (std::size_t i = 0; i < count + ahead && last == outcome::sampled; ++i) {
+        if (i >= ahead)
+            last = step(tokens, i - ahead, row, documents, totals);
+        if (i + ahead < count)
+            documents.prefetch_start(static_cast<std::size_t>(tokens.documents[i + ahead]));
+        if (i < count)
+            draw(tokens, i, documents, random);
     }
     end();
+    if (last == outcome::no_topic)
+        return token_without_topic();
+    if (last == outcome::too_few)
+        return error{errc::protocol, "a block has fewer tokens of a word than there are"};
     return {};
 }
 

@@ -8,8 +8,9 @@
 //
 //     min(1, (n_dk + alpha of new) phi_new (n_wk + beta of old, then) / (the same of old and new)).
 //
-// In all of them the token itself is not counted. The counts of new and old in the document are found by going through its
-// tokens' topics, 8 at a time: short documents are faster than long ones.
+// In all of them the token itself is not counted. What is drawn for an offer depends on no token that is sampled
+// meanwhile, so it is drawn some tokens ahead, and what it needs of the document is there when its turn comes. Of a document
+// that is shorter than there are topics the counts are found by going through its tokens: shorter ones are faster.
 //
 // Threads: one at a time. Source: LightLDA, Yuan et al., WWW 2015; that the token itself is not offered is Troupe's, and
 // saves the counts of documents in the first kind of steps.
@@ -39,31 +40,39 @@ class metropolis_sampler {
                         topic_totals& totals, random_stream& random);
 
   private:
-    // The token that is sampled, and what is known of the topic that it has so far.
-    struct walker {
-        std::size_t document = 0;
+    // What is drawn for a pair of offers: of the document a place, whose topic it is, or if that is no_place a topic.
+    struct offers {
         std::uint64_t place = 0;
-        std::uint32_t old = 0; // as it is counted
-        std::uint32_t topic = 0;
-        float phi = 0;
+        std::uint32_t near = 0, far = 0;
+        std::uint32_t near_share =
+            0; // in 2^-32: both are taken above such shares of their probabilities
+        double far_share = 0;
     };
+    static constexpr std::uint64_t no_place = UINT64_MAX;
+    // Tokens: for so many offers are drawn ahead.
+    static constexpr std::size_t ahead = 8;
+    enum class outcome : std::uint8_t { sampled, no_topic, too_few };
 
     void begin(const word_row& row);
     void end() noexcept;
-    float phi(const walker& w, std::uint32_t topic, const word_row& row,
-              const topic_totals& totals) const noexcept;
-    float offered(const walker& w, std::uint32_t topic) const noexcept {
-        return static_cast<float>(begun_[topic] - (topic == w.old ? 1 : 0)) + beta_;
+    std::span<offers> drawn_for(std::size_t token) noexcept {
+        return {drawn_.data() + token % ahead * proposals_, proposals_};
     }
-    std::uint32_t offer_of_document(const walker& w, const document_order& documents,
-                                    std::uint32_t bits) const noexcept;
-    std::uint32_t offer_of_word(const walker& w, random_stream& random) const noexcept;
+    void draw(const tokens_of_word& tokens, std::size_t i, const document_order& documents,
+              random_stream& random) noexcept;
+    std::uint32_t offer_of_word(std::uint32_t old, random_stream& random) const noexcept;
+    outcome step(const tokens_of_word& tokens, std::size_t i, word_row& row,
+                 document_order& documents, topic_totals& totals) noexcept;
+    float offered(std::uint32_t topic, std::uint32_t old) const noexcept {
+        return static_cast<float>(begun_[topic] - (topic == old ? 1 : 0)) + beta_;
+    }
     std::uint32_t any(double share) const noexcept;
 
     std::uint32_t topics_;
     float alpha_, beta_;
     double alpha_all_, beta_all_; // times the topics
     std::uint32_t proposals_;
+    std::vector<offers> drawn_; // of the next tokens
     // Of the word, as it was when its turn began: counts of all topics; the topics that it has, and their counts.
     std::vector<std::int32_t> begun_;
     std::vector<std::uint32_t> present_;

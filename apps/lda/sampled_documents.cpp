@@ -96,8 +96,8 @@ class metropolis_documents final : public sampled_documents {
                                                                        settings.priors,
                                                                        settings.proposals} {}
 
-    bool start(std::uint64_t token, std::size_t, std::uint32_t topic) override {
-        order_.set(order_.place(token), topic);
+    bool start(std::uint64_t token, std::size_t document, std::uint32_t topic) override {
+        order_.set(document, order_.place(token), topic);
         return true;
     }
     result<void> sample(const tokens_of_word& tokens, word_row& row, topic_totals& totals,
@@ -114,7 +114,8 @@ class metropolis_documents final : public sampled_documents {
     void save(scheduled::state_writer&) const override {} // all of it follows
     result<void> load(const scheduled::saved_part&, const word_tokens& tokens) override {
         for (std::uint64_t i = 0; i < tokens.tokens(); ++i)
-            order_.set(order_.place(i), tokens.topics()[i]);
+            order_.set(static_cast<std::size_t>(tokens.documents()[i]), order_.place(i),
+                       tokens.topics()[i]);
         return {};
     }
 
@@ -129,7 +130,7 @@ class metropolis_documents final : public sampled_documents {
 result<std::unique_ptr<sampled_documents>>
 sampled_documents_of(memory_pool& memory, const lda_settings& settings, const word_tokens& tokens) {
     if (settings.sampler == sampler_kind::metropolis) {
-        auto order = document_order::make(memory, tokens);
+        auto order = document_order::make(memory, tokens, settings.topics);
         if (!order)
             return order.failure();
         return std::unique_ptr<sampled_documents>{

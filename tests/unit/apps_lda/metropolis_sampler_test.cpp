@@ -28,7 +28,8 @@ struct two_words {
     two_words(std::uint32_t k, const std::vector<std::int32_t>& first,
               const std::vector<std::int32_t>& second)
         : topics{k}, tokens{built(first, second)},
-          documents{document_order::make(memory(), tokens).value()}, totals{k, 0.05 * 30}, row{k} {
+          documents{document_order::make(memory(), tokens, k).value()}, totals{k, 0.05 * 30},
+          row{k} {
         random_stream random{7};
         for (std::size_t word = 0; word < 2; ++word) {
             const tokens_of_word of = tokens.of(word);
@@ -60,7 +61,8 @@ struct two_words {
     void assign(std::size_t word, std::size_t i, std::uint32_t topic) {
         const tokens_of_word of = tokens.of(word);
         of.topics[i] = static_cast<std::uint16_t>(topic);
-        documents.set(documents.place(of.first + i), topic);
+        documents.set(static_cast<std::size_t>(of.documents[i]), documents.place(of.first + i),
+                      topic);
         totals.change(topic, 1);
         if (word == 0)
             row.add(topic);
@@ -104,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_topic_is_as_often_as_its_distribution_given_all_others_sa
 }
 
 BOOST_AUTO_TEST_CASE(counts_stay_those_of_the_tokens) {
-    two_words t{50, {3, 0, 7, 40}, {0, 9, 100, 1}};
+    two_words t{50, {3, 0, 7, 40}, {0, 9, 100, 10}};
     std::vector<std::int64_t> others(50), of_row(50);
     const auto count = [&](std::vector<std::int64_t>& to, std::int64_t by) {
         for (const std::uint16_t k : t.tokens.topics())
@@ -120,6 +122,15 @@ BOOST_AUTO_TEST_CASE(counts_stay_those_of_the_tokens) {
     BOOST_TEST(std::ranges::equal(t.totals.counts(), others));
     for (std::uint64_t i = 0; i < t.tokens.tokens(); ++i)
         BOOST_TEST(t.documents.topic(t.documents.place(i)) == t.tokens.topics()[i]);
+    // The last two have at least as many tokens as there are topics, and keep their counts.
+    for (std::size_t d = 0; d < 4; ++d) {
+        const auto own = t.documents.of(d);
+        for (std::uint32_t k = 0; k < 50; ++k) {
+            const auto counted = t.documents.count(d, k, (k + 1) % 50);
+            BOOST_TEST(counted.first == std::ranges::count(own, k));
+            BOOST_TEST(counted.second == std::ranges::count(own, (k + 1) % 50));
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(tokens_of_long_documents_are_counted) {
@@ -137,8 +148,11 @@ BOOST_AUTO_TEST_CASE(tokens_of_long_documents_are_counted) {
 BOOST_AUTO_TEST_CASE(alias_tables_draw_by_the_weights) {
     alias_table table;
     random_stream random{5};
-    for (const std::vector<std::int32_t>& weights :
-         {std::vector<std::int32_t>{7}, {1, 1}, {1, 2, 3, 4, 1000}, {5, 5, 5, 1, 1, 900, 33}}) {
+    for (const std::vector<std::int32_t>& weights : {std::vector<std::int32_t>{7},
+                                                     {1, 1},
+                                                     {9, 1, 5, 30},
+                                                     {1, 2, 3, 4, 1000},
+                                                     {5, 5, 5, 1, 1, 900, 33}}) {
         table.build(weights);
         std::vector<std::uint64_t> seen(weights.size());
         for (int i = 0; i < 200000; ++i)
