@@ -26,11 +26,16 @@
 # they end with the variables as they were when they folded that probe; later phases, under way meanwhile, are dropped.
 #
 # Variables may rotate: they are in blocks, which pass from worker to worker as actors/scheduled/rotation.hpp says. There is one
-# scheduler then. A phase is a turn, with which a worker waits for its block, too; the last phase of each sweep is a probe. A
-# block is with one worker, or on its way to one. At a marked phase a worker waits until it has the blocks of its next turns,
+# scheduler then. A phase is a turn, with which a worker waits for its block, too; the last phase of each sweep is a probe. The
+# window counts turns: a worker computes a phase when it has applied the deltas of exactly those turns that are more than the
+# window before it, and the scheduler chooses the phase when it has folded exactly the phases up to the last one of these. So
+# the next turns do not wait for a probe (actors/scheduled/staleness.hpp; workers are not told of the probe's deltas, which are
+# none). A block is with one worker, or on its way to one. At a marked phase a worker waits until it has the blocks of its next turns,
 # which all come without anybody computing the marked phase, and saves them.
 #
-# If part of the result is with the workers, the run ends at a phase marked `stop`, before which everybody saves what it is.
+# If part of the result is with the workers, the run ends at a phase marked `stop`, before which everybody saves what it is. If
+# a probe concludes that the run is over, this is the first phase that is chosen after the probe has been folded: the variables
+# are then some phases further than those that the probe has judged, the same number in every run.
 #
 # Failures: at a marked phase everybody saves what it is at that phase, without waiting for what is under way: a worker before
 # it computes it, a scheduler before it folds it, with its phases that are under way and the deltas that are in flight. If an
@@ -110,7 +115,7 @@ struct Phase {
   probe @2 :Bool;
   mark @3 :Mark;
   content @4 :UInt16;           # the first attachments are the phase's content; the others are the deltas of phase
-}                               # number - window - 1, none if there is no such phase
+}                               # number - window - 1, or of the last turn that is due; none if there is no such phase
 
 enum Mark {
   none @0;

@@ -18,7 +18,7 @@ std::optional<std::uint64_t> phase_ledger::next_own() const noexcept {
     std::uint64_t number = chosen_;
     while (owner(number) != shape_.scheduler)
         ++number;
-    if (number > folded_ + shape_.window || !chooses(number))
+    if (shape_.bound().applied_before(number) > folded_ || !chooses(number))
         return std::nullopt;
     return number;
 }
@@ -121,11 +121,11 @@ result<void> phase_ledger::restore(const std::vector<phase>& phases,
                                    std::deque<phase_deltas> recent) {
     std::uint64_t next = folded_;
     for (const phase& p : phases) {
-        if (!owns(p.number) || p.number < next || p.number > folded_ + shape_.window)
+        if (!owns(p.number) || p.number < next || shape_.bound().applied_before(p.number) > folded_)
             return error{errc::protocol, "a saved state has phases that were not under way"};
         next = p.number + 1;
     }
-    const std::uint64_t oldest = folded_ > shape_.window ? folded_ - shape_.window - 1 : 0;
+    const std::uint64_t oldest = oldest_needed();
     if (recent.size() != folded_ - oldest)
         return error{errc::protocol, "a saved state has other deltas than those in flight"};
     for (std::size_t i = 0; i < recent.size(); ++i)
@@ -159,8 +159,12 @@ void phase_ledger::folded(payload changes) {
     recent_.push_back({folded_, std::move(changes)});
     ++folded_;
     chosen_ = std::max(chosen_, folded_);
-    if (recent_.size() > std::size_t{shape_.window} + 1)
+    while (recent_.front().number < oldest_needed())
         recent_.pop_front();
+}
+
+std::uint64_t phase_ledger::oldest_needed() const noexcept {
+    return folded_ == 0 ? 0 : shape_.bound().applied_before(folded_ - 1);
 }
 
 const phase& phase_ledger::own(std::uint64_t number) const {
@@ -185,16 +189,16 @@ const payload& phase_ledger::arrived_deltas(std::uint64_t number) const {
 
 std::vector<phase_deltas> phase_ledger::in_flight(std::uint64_t number) const {
     std::vector<phase_deltas> deltas;
+    const std::uint64_t applied = shape_.bound().applied_before(number);
     for (const phase_deltas& d : recent_)
-        if (d.number < number && d.number + shape_.window >= number)
+        if (d.number >= applied && d.number < number)
             deltas.push_back(d);
     return deltas;
 }
 
 const phase_deltas* phase_ledger::due_with(std::uint64_t number) const {
-    const auto is_due = [&](const phase_deltas& d) {
-        return d.number + shape_.window + 1 == number;
-    };
+    const auto due = shape_.bound().due_with(number);
+    const auto is_due = [&](const phase_deltas& d) { return d.number == due; };
     const auto found = std::ranges::find_if(recent_, is_due);
     return found == recent_.end() ? nullptr : &*found;
 }

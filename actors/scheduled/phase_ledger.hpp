@@ -7,8 +7,9 @@
 //         ...                                            // do it, then ledger.scheduled(...), pulled(...), and so on
 //
 // The order of a scheduler's steps is the same in every run: it chooses its phases up to the window; then for m = 0, 1, ...
-// it folds phase m, and chooses phase m + window + 1 if that is its own. To fold is to pull an own phase, to absorb that of
-// another scheduler, and to judge and conclude a probe of any.
+// it folds phase m, and chooses those of its own that become possible by that (staleness.hpp): phase m + window + 1, unless
+// the variables rotate. To fold is to pull an own phase, to absorb that of another scheduler, and to judge and conclude a
+// probe of any.
 //
 // Errors: errc::protocol for what does not fit, after which nothing has changed.
 #pragma once
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "actors/scheduled/program.hpp"
+#include "actors/scheduled/staleness.hpp"
 
 namespace troupe::scheduled {
 
@@ -37,6 +39,9 @@ struct ledger_shape {
     std::uint32_t schedulers = 1;
     std::uint32_t workers = 1;
     std::uint32_t window = 0;
+    std::optional<rotation> ring = {}; // if the variables rotate
+
+    staleness bound() const noexcept { return {window, ring}; }
 };
 
 struct step {
@@ -79,14 +84,18 @@ class phase_ledger {
     bool owns(std::uint64_t number) const noexcept { return owner(number) == shape_.scheduler; }
     // Whether an own phase is still to be chosen: nothing is behind the end of a run, once that is known.
     bool chooses(std::uint64_t number) const noexcept;
+    // Whether that is to be done as soon as phase `folded`, which is next, has been folded.
+    bool becomes_possible(std::uint64_t number, std::uint64_t folded) const noexcept {
+        return chooses(number) && shape_.bound().applied_before(number) == folded + 1;
+    }
     const phase& own(std::uint64_t number) const;    // chosen and not yet folded
     phase_header header(std::uint64_t number) const; // of one that is next
     std::span<const payload> partials(std::uint64_t number) const;
     std::span<const payload> judgements(std::uint64_t number) const;
     const payload& arrived_deltas(std::uint64_t number) const;
-    // Those of the phases [number - window, number); all of these have been folded.
+    // Those of the phases below `number` that workers have not applied when they compute it; all of these have been folded.
     std::vector<phase_deltas> in_flight(std::uint64_t number) const;
-    // Those of phase number - window - 1, which are sent with phase `number`; null if there is no such phase.
+    // Those that are sent with phase `number`; null if there are none.
     const phase_deltas* due_with(std::uint64_t number) const;
 
     // ---- saving ----
@@ -117,12 +126,14 @@ class phase_ledger {
     result<void> check(const phase_header& of) const; // of a message about a phase
     entry& entry_of(const phase_header& of);
     std::optional<std::uint64_t> next_own() const noexcept; // to be chosen, in the window
+    std::uint64_t
+    oldest_needed() const noexcept; // whose deltas a later phase brings, or has in flight
 
     ledger_shape shape_;
     std::uint64_t folded_; // number of phases that have been folded: all below it
     std::uint64_t chosen_; // all own phases below it have been chosen
     std::map<std::uint64_t, entry> entries_;
-    std::deque<phase_deltas> recent_; // of the last window + 1 folded phases
+    std::deque<phase_deltas> recent_; // of the folded phases from oldest_needed() on
 };
 
 } // namespace troupe::scheduled

@@ -5,7 +5,8 @@
 //
 // Staleness: a worker computes phase k when it has applied the deltas of exactly the phases below k - window, in order; the
 // deltas of the `window` phases before k are in flight, and `pull` is given them. This depends on no timing: the same seed,
-// workers, schedulers and window give the same bits, whatever the network does and whoever is lost and replaced.
+// workers, schedulers and window give the same bits, whatever the network does and whoever is lost and replaced. Where
+// variables rotate the window counts turns (staleness.hpp).
 //
 // A probe is a phase that changes nothing: every worker computes a part of it for every scheduler (`probe`), each scheduler
 // judges its part (`judge`), and from the judgements of all each of them concludes the same (`conclude`): how good the
@@ -83,8 +84,8 @@ struct phase_deltas {
     payload changes;
 };
 
-// The deltas of the phases number - window to number - 1, in order: known to the one who pulls phase `number`, and not yet
-// applied by the workers that computed it.
+// The deltas of the phases number - window to number - 1, in order, or of a rotation from turn - window to there: known to
+// the one who pulls phase `number`, and not yet applied by the workers that computed it.
 using in_flight = std::span<const phase_deltas>;
 
 // The outcome of a probe.

@@ -189,7 +189,7 @@ result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options
     made.seed = site.seed;
     made.result_is_with_workers = ends_with_workers(**what, site.schedule.kind);
     if (!site.blocks.empty())
-        made.ring = site.ring();
+        made.shape.ring = site.ring();
     return prepared<scheduler_actor>(on, "scheduler-" + std::to_string(site.scheduler),
                                      std::move(made));
 }

@@ -134,7 +134,7 @@ void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
     course_ = course::ready;
     facts_->set("waits", "");
     next_ = state->number;
-    applied_ = next_ > options_.window ? next_ - options_.window : 0;
+    applied_ = options_.bound().applied_before(next_);
     const auto from = std::make_shared<std::optional<saved_part>>();
     if (body.hasState())
         *from = std::move(state->part);
@@ -209,9 +209,9 @@ void program_worker::take_phase(proto::Phase::Reader body, const frame& f) {
     made->is_saved = saves_at(made->mark);
     made->is_turn = shelf_ && !body.getProbe();
     made->partials.resize(body.getProbe() ? options_.schedulers : 1);
-    if (number > options_.window) {
-        const auto due = tensors.subspan(content.size());
-        made->due = phase_deltas{number - options_.window - 1, {due.begin(), due.end()}};
+    if (const auto due = options_.bound().due_with(number)) {
+        const auto changes = tensors.subspan(content.size());
+        made->due = phase_deltas{*due, {changes.begin(), changes.end()}};
     }
     arrived_.emplace(number, std::move(made));
     if (course_ == course::at_work)
@@ -276,7 +276,7 @@ void program_worker::submit(std::shared_ptr<assignment> a) {
 
 void program_worker::computed(assignment& a) {
     const std::uint64_t number = a.told.number;
-    show(number + 1, number > options_.window ? number - options_.window : 0, a.description);
+    show(number + 1, options_.bound().applied_before(number), a.description);
     if (a.mark == phase_mark::save)
         send_state(a, frame_builder<proto::StateSaved>{});
     else if (a.is_saved)

@@ -29,6 +29,8 @@ struct program_worker_options {
     std::uint32_t window = 0;
     std::optional<rotation> ring = {};   // if the variables rotate
     bool result_is_with_workers = false; // program::result_is_with_workers
+
+    staleness bound() const noexcept { return {window, ring}; }
 };
 
 class program_worker final : public actor {

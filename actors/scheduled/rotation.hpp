@@ -31,6 +31,7 @@ struct rotation {
     std::uint64_t turns_before(std::uint64_t phase) const noexcept {
         return phase - phase / phases_per_sweep();
     }
+    std::uint64_t phase_of(std::uint64_t turn) const noexcept { return turn + turn / blocks(); }
     std::uint64_t sweep_of_turn(std::uint64_t turn) const noexcept { return turn / blocks(); }
     // Whether the block of this turn goes nowhere else in this sweep.
     bool is_last_of_sweep(std::uint64_t turn) const noexcept {

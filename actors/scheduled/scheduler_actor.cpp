@@ -242,7 +242,7 @@ result<scheduler_actor::choice> scheduler_actor::choose(scheduler_part& part, st
 void scheduler_actor::schedule(std::uint64_t number) {
     compute<choice>(
         step::schedule, number, false,
-        [part = options_.part, number, seed = options_.seed, ring = options_.ring] {
+        [part = options_.part, number, seed = options_.seed, ring = options_.shape.ring] {
             return choose(*part, number, seed, ring);
         },
         [this](choice& made) { send_chosen(std::move(made)); });
@@ -269,13 +269,13 @@ void scheduler_actor::pull(std::uint64_t number) {
         std::optional<choice> chosen;
     };
     const auto partials = ledger_.partials(number);
-    const std::uint64_t next = number + options_.shape.window + 1;
+    const std::uint64_t next = options_.shape.bound().first_after(number);
     compute<pulled>(
         step::pull, number, is_small(partials),
         [part = options_.part, own = ledger_.own(number), deltas = ledger_.in_flight(number),
          all = std::vector<payload>{partials.begin(), partials.end()}, next,
-         is_own = ledger_.chooses(next), seed = options_.seed,
-         ring = options_.ring]() -> result<pulled> {
+         is_own = ledger_.becomes_possible(next, number), seed = options_.seed,
+         ring = options_.shape.ring]() -> result<pulled> {
             auto changes = part->pull(own, deltas, all);
             if (!changes)
                 return changes.failure();

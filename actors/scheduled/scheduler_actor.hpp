@@ -25,7 +25,6 @@ struct scheduler_actor_options {
     ledger_shape shape;
     stop_settings stop;
     std::uint64_t seed = 0;
-    std::optional<rotation> ring = {};   // if the variables rotate
     bool result_is_with_workers = false; // program::result_is_with_workers
 };
 

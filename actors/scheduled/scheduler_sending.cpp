@@ -56,7 +56,7 @@ void scheduler_actor::concluded(std::uint64_t probe, bool is_done) {
     const bool is_over =
         is_done || (options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps);
     if (is_over && end_.phase == 0)
-        end_ = {probe + options_.shape.window + 1, is_done};
+        end_ = {options_.shape.bound().first_after(probe), is_done};
     if (is_over && !options_.result_is_with_workers)
         return end();
     folded({});
@@ -66,7 +66,7 @@ void scheduler_actor::concluded(std::uint64_t probe, bool is_done) {
 bool scheduler_actor::is_last(std::uint64_t number) const {
     if (!options_.result_is_with_workers || number == 0)
         return false;
-    const auto& ring = options_.ring;
+    const auto& ring = options_.shape.ring;
     const std::uint64_t swept = ring ? options_.stop.sweeps * ring->phases_per_sweep() : 0;
     // A run that goes on with smaller bounds may have passed them.
     return std::ranges::any_of(std::array{options_.stop.phases, swept, end_.phase},

@@ -187,15 +187,29 @@ result<void> program_driver::choose(std::uint64_t number) {
     return {};
 }
 
+scheduled::staleness program_driver::bound() const {
+    return {run_.schedule.window,
+            rotates() ? std::optional{site().ring()} : std::optional<scheduled::rotation>{}};
+}
+
+// The phases that are chosen when so many have been folded.
+result<void> program_driver::choose_possible(std::uint64_t folded) {
+    for (; bound().applied_before(chosen_) <= folded; ++chosen_)
+        if (auto chosen = choose(chosen_); !chosen)
+            return chosen;
+    return {};
+}
+
 result<void> program_driver::apply_earlier(std::uint64_t number) {
-    if (number < run_.schedule.window + std::uint64_t{1})
-        return {};
-    const phase_deltas& earlier = deltas_.front();
-    TROUPE_CHECK(earlier.number == number - run_.schedule.window - 1, "the wrong deltas");
-    for (const auto& worker : workers_)
-        if (auto applied = worker->apply(earlier); !applied)
-            return applied;
-    deltas_.erase(deltas_.begin());
+    const auto due = bound().due_with(number);
+    for (const phase_deltas& earlier : deltas_)
+        if (earlier.number == due)
+            for (const auto& worker : workers_)
+                if (auto applied = worker->apply(earlier); !applied)
+                    return applied;
+    std::erase_if(deltas_, [before = bound().applied_before(number)](const phase_deltas& d) {
+        return d.number < before;
+    });
     return {};
 }
 
@@ -280,9 +294,8 @@ result<driven_result> program_driver::run() {
         return made.failure();
     if (auto made = make_blocks(); !made)
         return made.failure();
-    for (std::uint64_t k = 0; k <= run_.schedule.window; ++k)
-        if (auto chosen = choose(k); !chosen)
-            return chosen.failure();
+    if (auto chosen = choose_possible(0); !chosen)
+        return chosen.failure();
     std::uint64_t end = run_.phases_max;
     for (std::uint64_t m = 0; m < end; ++m) {
         if (m == run_.restart)
@@ -296,11 +309,11 @@ result<driven_result> program_driver::run() {
             return folded.failure();
         ++result_.phases;
         if (p.is_probe && result_.standings.back().is_done)
-            end = std::min(end, run_.program.result_is_with_workers ? m + run_.schedule.window + 1
-                                                                    : m + 1);
+            end =
+                std::min(end, run_.program.result_is_with_workers ? bound().first_after(m) : m + 1);
         if (m + 1 == end)
             break;
-        if (auto chosen = choose(m + run_.schedule.window + 1); !chosen)
+        if (auto chosen = choose_possible(m + 1); !chosen)
             return chosen.failure();
     }
     if (auto saved = save_all(); !saved)

@@ -1,11 +1,11 @@
 // A program of scheduled parameters run sequentially, without actors: what the actors are compared with, bit for bit.
 //
 // It makes the calls of actors/scheduled/program.hpp in the order in which each part sees them, and nothing else:
-// schedulers choose their phases 0 to window first; then, for phase m = 0, 1, ...: workers apply the deltas of phase m
-// - window - 1 and compute m; its scheduler pulls it and the others absorb it, or all judge and conclude it; the
-// scheduler of phase m + window + 1 chooses that one. If the variables rotate, the workers compute with the blocks of a
-// turn instead. A run ends when a probe concludes that it is done, or at a bound of phases; if part of the result is
-// with the workers, the former is at the phase window + 1 after that probe.
+// schedulers choose the phases that need no other first; then, for phase m = 0, 1, ...: workers apply the deltas that are
+// due with m, as actors/scheduled/staleness.hpp says, and compute m; its scheduler pulls it and the others absorb it, or all
+// judge and conclude it; the phases that become possible by that are chosen. If the variables rotate, the workers compute
+// with the blocks of a turn instead. A run ends when a probe concludes that it is done, or at a bound of phases; if part of
+// the result is with the workers, the former is at the first phase that needs this probe.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <capnp/message.h>
 
 #include "actors/scheduled/program.hpp"
+#include "actors/scheduled/staleness.hpp"
 #include "kernels/ops/ops.hpp"
 
 namespace troupe::test {
@@ -84,6 +85,8 @@ class program_driver {
     result<std::vector<scheduled::payload>> compute(const scheduled::phase& p,
                                                     std::uint32_t scheduler);
     result<void> choose(std::uint64_t number);
+    result<void> choose_possible(std::uint64_t folded);
+    scheduled::staleness bound() const;
     result<void> apply_earlier(std::uint64_t number);
     result<void> fold(const scheduled::phase& p);
     result<void> fold_probe(const scheduled::phase& p);
@@ -99,7 +102,8 @@ class program_driver {
     std::vector<std::unique_ptr<scheduled::scheduler_part>> schedulers_;
     std::vector<std::unique_ptr<scheduled::worker_part>> workers_;
     std::deque<scheduled::phase> phases_;         // chosen, not folded
-    std::vector<scheduled::phase_deltas> deltas_; // of the last window + 1 phases
+    std::uint64_t chosen_ = 0;                    // all phases below it have been chosen
+    std::vector<scheduled::phase_deltas> deltas_; // of phases that workers have not applied
     driven_result result_;
 };
 

@@ -169,6 +169,48 @@ BOOST_AUTO_TEST_CASE(deltas_in_flight_are_those_of_the_window) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_window_of_a_rotation_counts_turns) {
+    for (const rotation& ring : {rotation{1, 1}, rotation{1, 3}, rotation{2, 2}, rotation{3, 1}})
+        for (const std::uint32_t window : {0u, 1u, 2u, 7u}) {
+            const staleness bound{window, ring};
+            std::vector<std::uint64_t> turns; // before phase k
+            for (std::uint64_t k = 0; k < 40; ++k) {
+                const std::uint64_t applied =
+                    turns.size() > window ? turns[turns.size() - window - 1] + 1 : 0;
+                BOOST_TEST(bound.applied_before(k) == applied);
+                // Each turn's deltas are due once, in order.
+                if (const auto due = bound.due_with(k))
+                    BOOST_TEST(*due == applied - 1);
+                else
+                    BOOST_TEST((k == 0 || applied == bound.applied_before(k - 1)));
+                BOOST_TEST(bound.applied_before(bound.first_after(k)) > k);
+                BOOST_TEST(bound.applied_before(bound.first_after(k) - 1) <= k);
+                if (!ring.is_probe(k))
+                    turns.push_back(k);
+            }
+        }
+}
+
+BOOST_AUTO_TEST_CASE(turns_do_not_wait_for_a_probe) {
+    phase_ledger ledger{{0, 1, 2, 1, rotation{2, 2}}}; // phase 4 is a probe
+    const auto choose = [&] {
+        for (step next = ledger.next(); next.what == step::schedule; next = ledger.next())
+            ledger.scheduled({next.number, next.number == 4, {}});
+    };
+    for (std::uint64_t number = 0; number < 4; ++number) {
+        choose();
+        for (const std::uint32_t worker : {0u, 1u})
+            BOOST_TEST(ledger.take_partial(worker, {number}, {}).ok());
+        ledger.folded({});
+    }
+    choose();
+    // Both workers may compute the next two turns before any has come to the probe.
+    BOOST_TEST(ledger.own(6).number == 6u);
+    BOOST_TEST(ledger.due_with(6)->number == 3u);
+    BOOST_TEST((ledger.due_with(5) == nullptr));
+    BOOST_TEST((ledger.next().what == step::wait));
+}
+
 BOOST_AUTO_TEST_CASE(a_marked_phase_is_saved_once_and_a_stopped_one_ends) {
     phase_ledger ledger{{0, 1, 1, 0}};
     ledger.scheduled({0, false, {}}, phase_mark::save);
