@@ -15,9 +15,10 @@ struct column_form {
 };
 
 struct column_facts {
-    double mean = 0;   // that is subtracted: 0 without an intercept
-    double square = 0; // of the norm, after that; 0 of a constant column, which is never used
-    double scale = 1;  // the model's column is this one, centred, divided by it
+    double mean = 0;    // that is subtracted: 0 without an intercept
+    double square = 0;  // of the norm, after that; 0 of a constant column, which is never used
+    double scale = 1;   // the model's column is this one, centred, divided by it
+    double entries = 0; // that are stored, of a sparse column
 
     double curvature() const noexcept { return square / (scale * scale); } // of the model's column
 };
@@ -37,7 +38,7 @@ inline column_facts facts_of(double sum, double square, const column_form& form)
 }
 
 inline column_facts facts_of_centred(double mean, double square, const column_form& form) noexcept {
-    return {mean, square, form.has_unit_norm && square > 0 ? std::sqrt(square) : 1.0};
+    return {mean, square, form.has_unit_norm && square > 0 ? std::sqrt(square) : 1.0, 0};
 }
 
 // Of the same column with other weights of the rows, whose sum is form.rows: what it is scaled by stays, and a column that
@@ -48,7 +49,8 @@ inline column_facts reweighted(const column_facts& facts, double sum, double squ
     if (facts.square <= 0)
         return facts;
     const double mean = form.is_centred ? sum / form.rows : 0.0;
-    return {mean, std::max({square - mean * sum, constant_share * square, least}), facts.scale};
+    return {mean, std::max({square - mean * sum, constant_share * square, least}), facts.scale,
+            facts.entries};
 }
 
 // The model's products of columns are those of the columns scaled, less the product of these.

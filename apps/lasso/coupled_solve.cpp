@@ -1,22 +1,87 @@
 #include "apps/lasso/coupled_solve.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace troupe::lasso {
 
 namespace {
 
-// Passes over the variables in use that follow one over all, at most, and the share of its decrease at which they end.
-constexpr std::size_t inner_passes_max = 20;
-constexpr double inner_share = 0.05;
-// Steps of conjugate gradients, and the share of the first residual's square at which they end.
-constexpr std::size_t face_steps_max = 60;
-constexpr double face_share = 1e-6;
+// How much is done between two passes over all variables: passes over those in use that follow one over all, at most, and
+// the share of its decrease at which they end; steps of conjugate gradients, and the share of the first residual's square
+// at which they end.
+struct effort {
+    std::size_t inner_passes_max = 0;
+    double inner_share = 0;
+    std::size_t face_steps_max = 0;
+    double face_share = 0;
+};
 
+// What the columns of a set do to its gradients, apart from their means. A combination is X_S times one number for each
+// variable.
+class by_products {
+  public:
+    static constexpr effort per_pass{20, 0.05, 60, 1e-6};
+
+    explicit by_products(coupled_set& set) : set_{set}, image_(set.values.size()) {}
+
+    double gradient(std::size_t i) const { return set_.gradients[i]; }
+    void move(std::size_t i, double delta) {
+        set_.products.add_row(i, -delta, set_.gradients.data());
+    }
+    // Of some variables; the others' numbers are 0.
+    void combine(const std::vector<std::size_t>& some, const std::vector<double>& numbers) {
+        std::ranges::fill(image_, 0.0);
+        for (const std::size_t i : some)
+            set_.products.add_row(i, numbers[i], image_.data());
+    }
+    // Column i times the last combination.
+    double product(std::size_t i) const { return image_[i]; }
+    // Moves all variables by the numbers of the last combination.
+    void move_by_combination() {
+        for (std::size_t i = 0; i < image_.size(); ++i)
+            set_.gradients[i] -= image_[i];
+    }
+
+  private:
+    coupled_set& set_;
+    std::vector<double> image_;
+};
+
+// Here every number is as many products as the column has entries, so that few steps are worth it.
+class by_columns {
+  public:
+    static constexpr effort per_pass{10, 0.05, 20, 1e-2};
+
+    explicit by_columns(gathered_set& set)
+        : set_{set}, moved_(set.columns.empty() ? 0 : set.columns.front().rows()),
+          combination_(moved_.size()) {}
+
+    double gradient(std::size_t i) const {
+        return set_.gradients[i] - set_.columns[i].product(moved_);
+    }
+    void move(std::size_t i, double delta) { set_.columns[i].add(delta, moved_); }
+    void combine(const std::vector<std::size_t>& some, const std::vector<double>& numbers) {
+        std::ranges::fill(combination_, 0.0);
+        for (const std::size_t i : some)
+            set_.columns[i].add(numbers[i], combination_);
+    }
+    double product(std::size_t i) const { return set_.columns[i].product(combination_); }
+    void move_by_combination() {
+        std::ranges::transform(moved_, combination_, moved_.begin(), std::plus{});
+    }
+
+  private:
+    gathered_set& set_;
+    std::vector<double> moved_; // X_S times what has changed
+    std::vector<double> combination_;
+};
+
+template <class Set, class Columns>
 class coordinate_descent {
   public:
-    coordinate_descent(coupled_set& set, const penalty& p)
-        : set_{set}, penalty_{p}, size_{set.values.size()} {}
+    coordinate_descent(Set& set, const penalty& p)
+        : set_{set}, columns_{set}, penalty_{p}, size_{set.values.size()} {}
 
     double pass_over_all() {
         double decrease = 0;
@@ -24,11 +89,18 @@ class coordinate_descent {
             decrease += move(i);
         return decrease;
     }
-    double pass_over_used() {
-        double decrease = 0;
-        for (std::size_t i = 0; i < size_; ++i)
-            if (set_.values[i] != 0)
-                decrease += move(i);
+    // Between two of these.
+    double pass_over_used(double decrease_of_all, std::size_t& passes) {
+        const effort& e = Columns::per_pass;
+        double decrease = 0, last = decrease_of_all;
+        for (std::size_t n = 0; n < e.inner_passes_max && last > e.inner_share * decrease_of_all;
+             ++n, ++passes) {
+            last = 0;
+            for (std::size_t i = 0; i < size_; ++i)
+                if (set_.values[i] != 0)
+                    last += move(i);
+            decrease += last;
+        }
         return decrease;
     }
 
@@ -37,13 +109,15 @@ class coordinate_descent {
     double step_on_face(std::size_t& products) {
         towards_minimum(products);
         stop_at_zero();
+        multiply(step_);
+        ++products;
         const double decrease = decrease_of_step();
         if (!(decrease > 0))
             return 0;
-        for (std::size_t i = 0; i < size_; ++i) {
+        for (const std::size_t i : used_)
             set_.values[i] += step_[i];
-            set_.gradients[i] -= product_[i];
-        }
+        columns_.move_by_combination();
+        mean_change_ += mean_;
         return decrease;
     }
 
@@ -54,16 +128,17 @@ class coordinate_descent {
         return duality_gap(residual_square, sums, penalty_);
     }
 
-    // Brings the gradients up to date.
-    void finish() {
+    // The gradients as they are now.
+    std::vector<double> gradients() const {
+        std::vector<double> gradients(size_);
         for (std::size_t i = 0; i < size_; ++i)
-            set_.gradients[i] = gradient(i);
-        mean_change_ = 0;
+            gradients[i] = gradient(i);
+        return gradients;
     }
 
   private:
     double gradient(std::size_t i) const {
-        return set_.gradients[i] + set_.means[i] * mean_change_;
+        return columns_.gradient(i) + set_.means[i] * mean_change_;
     }
 
     double decrease_along(double delta, double gradient, double curvature, double before,
@@ -81,20 +156,19 @@ class coordinate_descent {
         if (delta == 0)
             return 0;
         set_.values[i] = after;
-        set_.products.add_row(i, -delta, set_.gradients.data());
+        columns_.move(i, delta);
         mean_change_ += set_.means[i] * delta;
         return decrease_along(delta, g, curvature, before, after);
     }
 
-    // Conjugate gradients with the diagonal as preconditioner, for the variables in use with their signs as they are: step_
-    // and its product with X_S'X_S.
+    // Conjugate gradients with the diagonal as preconditioner, for the variables in use with their signs as they are: step_.
     void towards_minimum(std::size_t& products) {
         used_.clear();
         for (std::size_t i = 0; i < size_; ++i)
             if (set_.values[i] != 0)
                 used_.push_back(i);
         step_.assign(size_, 0.0);
-        product_.assign(size_, 0.0);
+        start_.resize(size_);
         std::vector<double> residual(size_), direction(size_), image(size_);
         const auto scaled = [&](std::size_t i) {
             return residual[i] / (set_.curvatures[i] + penalty_.l2);
@@ -102,22 +176,24 @@ class coordinate_descent {
         double square = 0;
         for (const std::size_t i : used_) {
             const double value = set_.values[i];
-            residual[i] = gradient(i) - std::copysign(penalty_.l1, value) - penalty_.l2 * value;
+            start_[i] = gradient(i);
+            residual[i] = start_[i] - std::copysign(penalty_.l1, value) - penalty_.l2 * value;
             direction[i] = scaled(i);
             square += residual[i] * direction[i];
         }
-        const double enough = face_share * square;
-        for (std::size_t n = 0; n < face_steps_max && square > enough; ++n, ++products) {
-            multiply(direction, image);
+        const effort& e = Columns::per_pass;
+        const double enough = e.face_share * square;
+        for (std::size_t n = 0; n < e.face_steps_max && square > enough; ++n, ++products) {
+            multiply(direction);
             double curvature = 0;
-            for (const std::size_t i : used_)
+            for (const std::size_t i : used_) {
+                image[i] = image_of(i);
                 curvature += direction[i] * (image[i] + penalty_.l2 * direction[i]);
+            }
             if (!(curvature > 0))
                 return;
             const double length = square / curvature;
             double next = 0;
-            for (std::size_t i = 0; i < size_; ++i)
-                product_[i] += length * image[i];
             for (const std::size_t i : used_) {
                 step_[i] += length * direction[i];
                 residual[i] -= length * (image[i] + penalty_.l2 * direction[i]);
@@ -129,73 +205,77 @@ class coordinate_descent {
         }
     }
 
-    // image = X_S'X_S direction, which is of the variables in use
-    void multiply(const std::vector<double>& direction, std::vector<double>& image) const {
-        std::ranges::fill(image, 0.0);
-        double mean = 0;
-        for (const std::size_t i : used_) {
-            set_.products.add_row(i, direction[i], image.data());
-            mean += set_.means[i] * direction[i];
-        }
-        for (std::size_t i = 0; i < size_; ++i)
-            image[i] -= set_.means[i] * mean;
+    // X_S times numbers of the variables in use; image_of is X_S'X_S times these.
+    void multiply(const std::vector<double>& numbers) {
+        columns_.combine(used_, numbers);
+        mean_ = 0;
+        for (const std::size_t i : used_)
+            mean_ += set_.means[i] * numbers[i];
     }
+    double image_of(std::size_t i) const { return columns_.product(i) - set_.means[i] * mean_; }
 
     void stop_at_zero() {
         for (const std::size_t i : used_) {
             const double value = set_.values[i];
-            if ((value + step_[i]) * value >= 0)
-                continue;
-            const double back = -value - step_[i];
-            set_.products.add_row(i, back, product_.data());
-            for (std::size_t j = 0; j < size_; ++j)
-                product_[j] -= set_.means[j] * set_.means[i] * back;
-            step_[i] = -value;
+            if ((value + step_[i]) * value < 0)
+                step_[i] = -value;
         }
     }
 
+    // Of the step that has been multiplied.
     double decrease_of_step() const {
         double decrease = 0;
         for (const std::size_t i : used_) {
             const double before = set_.values[i], after = before + step_[i];
-            decrease += step_[i] * (gradient(i) - product_[i] / 2) -
+            decrease += step_[i] * (start_[i] - image_of(i) / 2) -
                         penalty_.l1 * (std::abs(after) - std::abs(before)) -
                         penalty_.l2 / 2 * (after * after - before * before);
         }
         return decrease;
     }
 
-    coupled_set& set_;
+    Set& set_;
+    Columns columns_;
     const penalty penalty_;
     const std::size_t size_;
-    double mean_change_ =
-        0; // means' times what has changed since the gradients were up to date, apart from products
+    double mean_change_ = 0; // means' times what has changed, apart from products
+    double mean_ = 0;        // of what was multiplied last
     std::vector<std::size_t> used_;
+    std::vector<double> start_; // gradients before the step
     std::vector<double> step_;
-    std::vector<double> product_;
 };
 
-} // namespace
-
-solve_outcome solve(coupled_set& set, const penalty& p, const solve_bounds& bounds) {
-    coordinate_descent descent{set, p};
+template <class Columns, class Set>
+solve_outcome solve_with(Set& set, const penalty& p, const solve_bounds& bounds) {
+    coordinate_descent<Set, Columns> descent{set, p};
     solve_outcome outcome;
-    do {
+    while (true) {
         const double decrease = descent.pass_over_all();
         outcome.decrease += decrease;
         ++outcome.passes;
-        if (decrease <= 0 || descent.gap(bounds.residual_square) <= bounds.gap)
+        outcome.gap = descent.gap(bounds.residual_square);
+        if (decrease <= 0 || outcome.gap <= bounds.gap || outcome.passes >= bounds.passes)
             break;
-        double last = decrease;
-        for (std::size_t i = 0; i < inner_passes_max && last > inner_share * decrease; ++i) {
-            outcome.decrease += last = descent.pass_over_used();
-            ++outcome.passes;
-        }
+        outcome.decrease += descent.pass_over_used(decrease, outcome.passes);
         outcome.decrease += descent.step_on_face(outcome.passes);
-    } while (outcome.passes < bounds.passes);
-    outcome.gap = descent.gap(bounds.residual_square);
-    descent.finish();
+    }
+    set.gradients = descent.gradients();
     return outcome;
+}
+
+} // namespace
+
+std::size_t gathered_set::entries() const {
+    return std::transform_reduce(columns.begin(), columns.end(), std::size_t{0}, std::plus{},
+                                 [](const gathered_column& c) { return c.entries(); });
+}
+
+solve_outcome solve(coupled_set& set, const penalty& p, const solve_bounds& bounds) {
+    return solve_with<by_products>(set, p, bounds);
+}
+
+solve_outcome solve(gathered_set& set, const penalty& p, const solve_bounds& bounds) {
+    return solve_with<by_columns>(set, p, bounds);
 }
 
 } // namespace troupe::lasso

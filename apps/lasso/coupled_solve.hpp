@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/lasso/coupling_matrix.hpp"
+#include "apps/lasso/gathered_columns.hpp"
 #include "apps/lasso/penalty.hpp"
 
 namespace troupe::lasso {
@@ -29,6 +30,15 @@ struct coupled_set {
     }
 };
 
+// The same with the columns instead of their products.
+struct gathered_set {
+    std::vector<gathered_column> columns; // scaled and not centred
+    std::vector<double> means, curvatures, gradients, values;
+
+    // Numbers that are read for all columns once.
+    std::size_t entries() const;
+};
+
 struct solve_bounds {
     double gap = 0; // small enough, for the set with everything else as it is
     std::size_t passes = 0;
@@ -46,5 +56,6 @@ struct solve_outcome {
 // columns that are much alike, coordinate descent alone takes thousands of passes. The objective never rises. Changes
 // gradients and values.
 solve_outcome solve(coupled_set& set, const penalty& p, const solve_bounds& bounds);
+solve_outcome solve(gathered_set& set, const penalty& p, const solve_bounds& bounds);
 
 } // namespace troupe::lasso

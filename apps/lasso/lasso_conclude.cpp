@@ -154,7 +154,7 @@ void lasso_scheduler::begin_problem(const whole_sums& all) {
     ++course_.round;
     course_.has_shifted = false;
     course_.probe_from = 0;
-    gram_ = gram_cache{options_.gram_entries_max};
+    couplings_.clear();
     steps_.take(judged_->values, all.fit.intercept,
                 objective(all.fit, all.coefficients, path_.weights()));
 }
@@ -177,27 +177,18 @@ void lasso_scheduler::begin_return(std::uint64_t number, const fit_sums& fit) {
 // ---- as it is saved ----
 
 result<scheduled::saved_part> lasso_scheduler::save() const {
-    std::vector<std::int64_t> under_way, chosen;
-    std::vector<double> gradients;
-    for (const own_phase& p : under_way_) {
-        under_way.push_back(static_cast<std::int64_t>(p.number));
-        under_way.push_back(p.is_probe);
-        under_way.push_back(static_cast<std::int64_t>(p.chosen.size()));
-        under_way.push_back(static_cast<std::int64_t>(p.gradients.size()));
-        under_way.push_back(static_cast<std::int64_t>(p.round));
-        under_way.push_back(p.is_return);
-        gradients.insert(gradients.end(), p.gradients.begin(), p.gradients.end());
-        chosen.insert(chosen.end(), p.chosen.begin(), p.chosen.end());
-    }
     // What columns are divided by follows from their squares, but not from weighted ones.
     const bool is_logistic = options_.settings.is_logistic();
     const bool has_scales = is_logistic && options_.form.has_unit_norm;
     std::vector<double> facts, squares;
+    std::vector<std::int32_t> entries;
     for (const column_facts& f : facts_) {
         facts.push_back(f.mean);
         facts.push_back(has_scales && f.square > 0 ? f.scale * f.scale : f.square);
         if (is_logistic)
             squares.push_back(f.square);
+        if (options_.is_sparse)
+            entries.push_back(static_cast<std::int32_t>(f.entries));
     }
     const std::vector<double> course{
         course_.has_begun ? 1.0 : 0.0,
@@ -222,18 +213,22 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
     };
     // The products must be in it as long as phases follow: how many variables a phase may have, and which products it asks
     // for, depend on what is kept, and a phase that is chosen anew must be the one that was chosen before.
-    const bool is_over = course_.is_done && std::ranges::all_of(under_way_, [](const own_phase& p) {
-                             return p.chosen.empty();
-                         });
-    const auto gram = is_over ? gram_cache::contents{} : gram_.save();
+    const bool is_over = course_.is_done && under_way_.variables().empty();
+    const auto gram = is_over ? gram_cache::contents{} : couplings_.products().save();
+    const auto columns = is_over ? gathered_columns::contents{} : couplings_.columns().save();
     const auto working = working_.save();
+    const auto phases = under_way_.save();
     const judged_values judged = judged_.value_or(judged_values{});
     scheduled::state_writer write{*options_.memory};
     write("course", course)("values", values_)("facts", facts)("order", order_->state());
-    write("phases", under_way)("phase variables", chosen)("phase gradients", gradients);
+    write("phases", phases.numbers)("phase variables", phases.chosen)("phase gradients",
+                                                                      phases.gradients);
     write("product numbers", gram.numbers)("known products", gram.known);
     write("product places", gram.places)("products", gram.products);
-    write("working set", working.own)("others", working.others)("facts of others", working.facts);
+    write("gathered columns", columns.columns)("gathered starts", columns.starts);
+    write("gathered rows", columns.row_numbers)("gathered values", columns.values);
+    write("entries", entries)("working set", working.own)("others", working.others)(
+        "facts of others", working.facts);
     write("rule", rule_.save());
     write("weighted squares", squares)("steps",
                                        is_logistic ? steps_.save() : std::vector<double>{});

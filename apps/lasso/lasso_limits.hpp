@@ -15,6 +15,8 @@ inline constexpr std::size_t gram_entries_max = 1ull << 25;
 // That a phase may ask for of dense columns, and pairs of sparse ones, few of which meet.
 inline constexpr std::size_t phase_products_max = gram_entries_max;
 inline constexpr std::uint64_t phase_pairs_max = 1ull << 36;
+// Entries of columns that a scheduler keeps instead of products: 256 MiB.
+inline constexpr std::size_t gathered_entries_max = 1ull << 25;
 // Variables of a phase, if their number is given.
 inline constexpr std::size_t set_max = 2048;
 // If it is sized by work, of dense and of sparse columns.

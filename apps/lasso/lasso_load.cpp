@@ -41,19 +41,26 @@ bool are_finite(const std::vector<double>& numbers) {
 result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     if (auto loaded = load_course(saved); !loaded)
         return loaded;
-    if (auto loaded = load_phases(saved); !loaded)
-        return loaded;
     std::vector<double> order, rule;
+    phases_under_way::contents phases;
     gram_cache::contents gram;
+    gathered_columns::contents columns;
     working_set::contents working;
     auto copied = all_of(
-        copy(saved, "order", order), copy(saved, "rule", rule),
-        copy(saved, "product numbers", gram.numbers), copy(saved, "known products", gram.known),
-        copy(saved, "product places", gram.places), copy(saved, "products", gram.products),
+        copy(saved, "phases", phases.numbers), copy(saved, "phase variables", phases.chosen),
+        copy(saved, "phase gradients", phases.gradients), copy(saved, "order", order),
+        copy(saved, "rule", rule), copy(saved, "product numbers", gram.numbers),
+        copy(saved, "known products", gram.known), copy(saved, "product places", gram.places),
+        copy(saved, "products", gram.products), copy(saved, "gathered columns", columns.columns),
+        copy(saved, "gathered starts", columns.starts),
+        copy(saved, "gathered rows", columns.row_numbers),
+        copy(saved, "gathered values", columns.values),
         copy(saved, "fresh gradients", fresh_gradients_), copy(saved, "working set", working.own),
         copy(saved, "others", working.others), copy(saved, "facts of others", working.facts));
     if (!copied)
         return copied;
+    if (!under_way_.load(phases, [this](const own_phase& p) { return may_be_under_way(p); }))
+        return bad("phases");
     if (!rule_.load(rule))
         return bad("rule");
     auto solutions = read_solutions(saved);
@@ -66,17 +73,19 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     if (!fresh_gradients_.empty() &&
         (fresh_gradients_.size() != working.own.size() || !are_finite(fresh_gradients_)))
         return bad("fresh gradients");
-    return all_of(order_->restore(order), gram_.load(gram), working_.load(working));
+    return all_of(order_->restore(order), couplings_.load(gram, columns, options_.columns),
+                  working_.load(working));
 }
 
 result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
     std::vector<double> course, values, facts, squares, steps;
+    std::vector<std::int32_t> entries;
     judged_values judged;
-    auto copied =
-        all_of(copy(saved, "course", course), copy(saved, "values", values),
-               copy(saved, "facts", facts), copy(saved, "judged gradients", judged.gradients),
-               copy(saved, "judged values", judged.values),
-               copy(saved, "weighted squares", squares), copy(saved, "steps", steps));
+    auto copied = all_of(
+        copy(saved, "course", course), copy(saved, "values", values), copy(saved, "facts", facts),
+        copy(saved, "judged gradients", judged.gradients),
+        copy(saved, "judged values", judged.values), copy(saved, "weighted squares", squares),
+        copy(saved, "steps", steps), copy(saved, "entries", entries));
     if (!copied)
         return copied;
     if (course.size() != course_numbers || !are_finite(course) ||
@@ -88,6 +97,9 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
     const bool needs_facts = course[0] != 0 || course[10] != 0 || !facts.empty();
     if (facts.size() != (needs_facts ? 2 * values_.size() : 0) || !are_finite(facts))
         return bad("facts");
+    if (entries.size() != (options_.is_sparse ? facts.size() / 2 : 0) ||
+        std::ranges::any_of(entries, [](std::int32_t n) { return n < 0; }))
+        return bad("entries");
     const bool is_logistic = options_.settings.is_logistic();
     const auto is_count = [](double x) { return x >= 0 && x <= 0x1p53; };
     if (!is_count(course[15]) || !is_count(course[18]) || !(course[14] > 0))
@@ -118,6 +130,8 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
         facts_.push_back(facts_of_centred(facts[i], facts[i + 1], options_.form));
     for (std::size_t i = 0; i < squares.size(); ++i)
         facts_[i].square = squares[i];
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        facts_[i].entries = entries[i];
     judged_.reset();
     if (course[10] == 0)
         return {};
@@ -130,43 +144,10 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
     return {};
 }
 
-result<void> lasso_scheduler::load_phases(const scheduled::saved_part& saved) {
-    std::vector<std::int64_t> numbers, chosen;
-    std::vector<double> gradients;
-    if (auto copied = all_of(copy(saved, "phases", numbers), copy(saved, "phase variables", chosen),
-                             copy(saved, "phase gradients", gradients));
-        !copied)
-        return copied;
-    under_way_.clear();
-    std::span<const std::int64_t> chosen_left = chosen;
-    std::span<const double> gradients_left = gradients;
-    const auto take = [](auto& left, std::int64_t count, auto& to) {
-        if (count < 0 || static_cast<std::uint64_t>(count) > left.size())
-            return false;
-        const auto part = left.first(static_cast<std::size_t>(count));
-        to.assign(part.begin(), part.end());
-        left = left.subspan(part.size());
-        return true;
-    };
-    for (std::size_t i = 0; i + 5 < numbers.size(); i += 6) {
-        own_phase& p = under_way_.emplace_back();
-        p.number = static_cast<std::uint64_t>(numbers[i]);
-        p.is_probe = numbers[i + 1] != 0;
-        if (!take(chosen_left, numbers[i + 2], p.chosen) ||
-            !take(gradients_left, numbers[i + 3], p.gradients))
-            return bad("phases");
-        p.round = static_cast<std::uint64_t>(numbers[i + 4]);
-        p.is_return = numbers[i + 5] != 0;
-        if (p.is_return && !steps_.is_going_back() && p.round == course_.round)
-            return bad("phases");
-        if (!p.gradients.empty() && p.gradients.size() != p.chosen.size())
-            return bad("phases");
-    }
+bool lasso_scheduler::may_be_under_way(const own_phase& p) const {
     const auto is_own = [this](std::int64_t j) { return working_.is_own(j); };
-    if (!chosen_left.empty() || !gradients_left.empty() || !std::ranges::all_of(chosen, is_own) ||
-        (facts_.empty() && !chosen.empty()))
-        return bad("phases");
-    return {};
+    return std::ranges::all_of(p.chosen, is_own) && (!facts_.empty() || p.chosen.empty()) &&
+           (!p.is_return || steps_.is_going_back() || p.round != course_.round);
 }
 
 } // namespace troupe::lasso

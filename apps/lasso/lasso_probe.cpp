@@ -58,8 +58,7 @@ constexpr double listed_share = 0.5;
 
 result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
                                        std::span<const payload> partials) {
-    if (!under_way_.empty() && under_way_.front().number == number)
-        under_way_.pop_front();
+    under_way_.take(number);
     const auto parts = read_partials(partials);
     if (!parts)
         return parts.failure();
@@ -91,7 +90,7 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
         return error{errc::numeric, "the residual of lasso is no number; use couple: exact, or a "
                                     "smaller window, set or rho"};
     const std::vector<std::int32_t> columns = worth_listing(j.in_use);
-    std::vector<double> gradients, means, squares, scales;
+    std::vector<double> gradients, means, squares, scales, entries;
     for (const std::int32_t column : columns) {
         const std::size_t i = index_of(column);
         gradients.push_back(std::abs(judged_->gradients[i]));
@@ -99,7 +98,10 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
         squares.push_back(facts_[i].square);
         if (options_.settings.is_logistic())
             scales.push_back(facts_[i].scale);
+        if (options_.is_sparse)
+            entries.push_back(facts_[i].entries);
     }
+    j.entries = entries;
     j.scales = scales;
     j.columns = columns;
     j.gradients = gradients;
@@ -137,13 +139,16 @@ result<void> lasso_scheduler::learn(std::span<const probe_partial> partials, con
     column_form weighted = options_.form;
     weighted.rows = fit.weight;
     for (std::size_t i = 0; i < values_.size(); ++i) {
-        double sum = 0, square = 0;
+        double sum = 0, square = 0, entries = 0;
         for (const probe_partial& part : partials) {
             sum += part.sums[i];
             square += part.squares[i];
+            entries += part.entries.empty() ? 0 : part.entries[i];
         }
-        if (is_first)
+        if (is_first) {
             facts_.push_back(lasso::facts_of(each * sum, each * square, options_.form));
+            facts_.back().entries = entries;
+        }
         if (is_logistic)
             facts_[i] = reweighted(facts_[i], sum, square, weighted);
     }
@@ -154,9 +159,7 @@ result<void> lasso_scheduler::learn(std::span<const probe_partial> partials, con
 result<void> lasso_scheduler::look_back(in_flight deltas, std::span<const probe_partial> partials) {
     judged_.emplace();
     judged_->values = values_;
-    judged_->is_now =
-        options_.schedulers == 1 &&
-        std::ranges::all_of(under_way_, [](const own_phase& p) { return p.chosen.empty(); });
+    judged_->is_now = options_.schedulers == 1 && under_way_.variables().empty();
     for (std::size_t d = deltas.size(); d-- > 0;) {
         if (deltas[d].changes.empty())
             continue; // a probe

@@ -10,15 +10,13 @@ namespace troupe::lasso {
 
 namespace {
 
-// Multiply-adds that a phase may be solved with, so that a scheduler is not busy for seconds; but a few passes in any case.
-constexpr double solve_operations_max = 1e9;
-constexpr std::size_t solve_passes_min = 20, solve_passes_max = 5000;
-
-std::size_t passes_for(std::size_t entries) {
-    const double pass = static_cast<double>(std::max<std::size_t>(entries, 1));
-    return static_cast<std::size_t>(std::clamp(solve_operations_max / pass,
-                                               static_cast<double>(solve_passes_min),
-                                               static_cast<double>(solve_passes_max)));
+// What a column is divided by, by its facts; of one that is in no working set any more nothing is needed.
+template <class Facts>
+couplings::number_of_column scale_by(Facts facts_of) {
+    return [facts_of](std::int32_t column) {
+        const column_facts* facts = facts_of(column);
+        return facts != nullptr ? facts->scale : 1.0;
+    };
 }
 
 error diverged() {
@@ -37,16 +35,17 @@ error not_chosen(std::uint64_t number) {
 result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
                                       std::span<const payload> partials) {
     // What was restored may come from elsewhere, its phases from one place and what was chosen for them from another.
-    if (under_way_.empty() || under_way_.front().number != p.number)
+    const std::optional<own_phase> taken = under_way_.take(p.number);
+    if (!taken)
         return not_chosen(p.number);
-    const own_phase own = std::move(under_way_.front());
-    under_way_.pop_front();
+    const own_phase& own = *taken;
     if (own.chosen.empty())
         return change(own, {});
     const auto request = read_update_request(p.content, options_.columns);
     if (!request)
         return request.failure();
     if (!std::ranges::equal(request->chosen, own.chosen) ||
+        (request->by_columns && !options_.is_sized_by_work()) ||
         request->with_products != own.gradients.empty())
         return not_chosen(p.number);
     // Of a problem that is no more; what the workers have computed is of another one.
@@ -64,7 +63,7 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
     const auto f = flight_of(deltas);
     if (!f)
         return f.failure();
-    const auto u = update(own, *sums, *f);
+    const auto u = update(own, *request, *sums, *f);
     if (!u)
         return u.failure();
     refused_ = u->refused;
@@ -77,26 +76,23 @@ result<lasso_scheduler::update_sums> lasso_scheduler::sums_of(const update_reque
                                                               std::span<const payload> partials) {
     update_sums sums;
     sums.products.resize(request.with_products ? request.chosen.size() : 0);
-    std::vector<gram_part> parts;
+    std::vector<update_partial> parts;
     for (const payload& partial : partials) {
         const auto part = read_update_partial(partial, request);
         if (!part)
             return part.failure();
         sums.residual_sum += part->residual_sum;
         std::ranges::transform(sums.products, part->products, sums.products.begin(), std::plus{});
-        parts.push_back(part->gram);
+        parts.push_back(*part);
     }
-    const bool are_numbers = gram_.keep(request.gram, parts, [this](std::int32_t column) {
-        const column_facts* facts = facts_of(column);
-        return facts != nullptr ? facts->scale : 1.0;
-    });
-    if (!are_numbers)
-        return error{errc::numeric,
-                     "products of columns are too large for float64; scale the data"};
+    if (auto kept = couplings_.keep(
+            request, parts, scale_by([this](std::int32_t column) { return facts_of(column); }));
+        !kept)
+        return kept.failure();
     return sums;
 }
 
-result<lasso_scheduler::flight> lasso_scheduler::flight_of(in_flight deltas) const {
+result<flight> lasso_scheduler::flight_of(in_flight deltas) const {
     flight f;
     for (const phase_deltas& d : deltas) {
         if (d.changes.empty())
@@ -120,22 +116,22 @@ result<lasso_scheduler::flight> lasso_scheduler::flight_of(in_flight deltas) con
 
 // ---- what follows ----
 
-result<lasso_scheduler::updated>
-lasso_scheduler::update(const own_phase& own, const update_sums& sums, const flight& f) const {
-    auto products = gram_.among(own.chosen);
-    if (!products)
-        return products.failure();
+result<lasso_scheduler::updated> lasso_scheduler::update(const own_phase& own,
+                                                         const update_request& request,
+                                                         const update_sums& sums,
+                                                         const flight& f) const {
     coupled_set set = set_of(own, sums);
-    set.products = std::move(*products);
     if (options_.schedule.couple == scheduled::coupling::check)
         return solved_alone(std::move(set), own.chosen, f);
-    const auto corrections = gram_.sums_of(own.chosen, f.columns, f.deltas);
-    if (!corrections)
-        return corrections.failure();
-    const double mean = std::inner_product(f.means.begin(), f.means.end(), f.deltas.begin(), 0.0);
-    for (std::size_t i = 0; i < set.values.size(); ++i)
-        set.gradients[i] -= (*corrections)[i] - set.means[i] * mean;
-    return solved_together(std::move(set));
+    const std::size_t size = set.values.size();
+    const auto outcome = couplings_.solve(
+        set, request, f, scale_by([this](std::int32_t column) { return facts_of(column); }),
+        path_.weights(),
+        {enough_gap(size), std::numeric_limits<std::size_t>::max(), 2 * course_.objective_bound});
+    if (!outcome)
+        return outcome.failure();
+    return updated{std::move(set.values), std::vector<bool>(size, true), outcome->decrease,
+                   outcome->gap};
 }
 
 // All but the products of its columns. Gradients are those of the workers' state.
@@ -154,20 +150,15 @@ coupled_set lasso_scheduler::set_of(const own_phase& own, const update_sums& sum
     return set;
 }
 
-lasso_scheduler::updated lasso_scheduler::solved_together(coupled_set set) const {
-    const std::size_t size = set.values.size(), entries = set.products.entries();
-    const solve_outcome outcome = solve(
-        set, path_.weights(), {enough_gap(size), passes_for(entries), 2 * course_.objective_bound});
-    return {std::move(set.values), std::vector<bool>(size, true), outcome.decrease, outcome.gap};
-}
-
 result<lasso_scheduler::updated>
 lasso_scheduler::solved_alone(coupled_set set, const std::vector<std::int64_t>& chosen,
                               const flight& f) const {
     const std::size_t size = set.values.size(), changed = f.columns.size();
-    const auto cross = gram_.gather(chosen, f.columns);
-    if (!cross)
-        return cross.failure();
+    auto products = couplings_.products().among(chosen);
+    const auto cross = couplings_.products().gather(chosen, f.columns);
+    if (const error* failure = scheduled::first_failure(products, cross))
+        return *failure;
+    set.products = std::move(*products);
     candidate_set candidates{std::vector<double>(size * size), std::move(set.gradients),
                              std::move(set.values), std::vector<double>(size)};
     for (std::size_t i = 0; i < size; ++i) {

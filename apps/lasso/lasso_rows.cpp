@@ -149,11 +149,13 @@ result<payload> lasso_rows::push(const scheduled::phase& p, compute_context&) {
     if (request->with_products)
         columns_->products(chosen, fit_->residual(), fit_->residual_sum(), products);
     const double residual_sum = options_.has_intercept ? fit_->residual_sum() : 0.0;
+    if (request->by_columns)
+        return push_columns(*request, products, residual_sum);
     if (options_.is_sparse && is_sparse_enough(request->gram)) {
         const sparse_answer answer = multiply_sparse(request->gram);
         return to_payload(
             *options_.memory,
-            update_partial{products, residual_sum, {answer.products, answer.numbers, false}});
+            update_partial{products, residual_sum, {answer.products, answer.numbers, false}, {}});
     }
     if (entries_of(request->gram) > limits::phase_products_max)
         return error{errc::exhausted, "a phase asks for more products of columns than a worker "
@@ -162,7 +164,35 @@ result<payload> lasso_rows::push(const scheduled::phase& p, compute_context&) {
     std::span<double> to = gram;
     for (const gram_block& block : request->gram)
         to = multiply(block, to);
-    return to_payload(*options_.memory, update_partial{products, residual_sum, {gram, {}, true}});
+    return to_payload(*options_.memory,
+                      update_partial{products, residual_sum, {gram, {}, true}, {}});
+}
+
+// The entries of the columns in these rows.
+result<payload> lasso_rows::push_columns(const update_request& request,
+                                         std::span<const double> products,
+                                         double residual_sum) const {
+    if (!options_.is_sparse)
+        return error{errc::protocol, "a phase asks for columns of a dense matrix"};
+    std::vector<std::int64_t> starts{0};
+    for (const std::int32_t column : request.columns)
+        starts.push_back(starts.back() + static_cast<std::int64_t>(fitted_sparse().entries(
+                                             static_cast<std::size_t>(column))));
+    if (static_cast<std::uint64_t>(starts.back()) > limits::gathered_entries_max)
+        return error{errc::exhausted,
+                     "a phase asks for more entries of columns than a worker sends "
+                     "at once; use a smaller set"};
+    std::vector<std::int32_t> row_numbers;
+    std::vector<float> values;
+    row_numbers.reserve(static_cast<std::size_t>(starts.back()));
+    values.reserve(static_cast<std::size_t>(starts.back()));
+    for (const std::int32_t column : request.columns) {
+        const sparse_column entries = fitted_sparse().column(static_cast<std::size_t>(column));
+        row_numbers.insert(row_numbers.end(), entries.rows.begin(), entries.rows.end());
+        values.insert(values.end(), entries.values.begin(), entries.values.end());
+    }
+    const column_entries columns{fit_->rows(), starts, row_numbers, values};
+    return to_payload(*options_.memory, update_partial{products, residual_sum, {}, columns});
 }
 
 // Writes what a block asks for; returns what is left behind it.
@@ -248,6 +278,11 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
         partial.sums = std::span{fitted().sums()}.subspan(own.first, own.count);
         partial.squares = std::span{fitted().squares()}.subspan(own.first, own.count);
     }
+    std::vector<std::int32_t> entries;
+    if (request->with_facts && options_.is_sparse)
+        for (std::size_t i = 0; i < own.count; ++i)
+            entries.push_back(static_cast<std::int32_t>(fitted_sparse().entries(own.first + i)));
+    partial.entries = entries;
     return to_payload(*options_.memory, partial);
 }
 

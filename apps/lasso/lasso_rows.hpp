@@ -74,6 +74,8 @@ class lasso_rows final : public scheduled::worker_part {
     const sparse_columns& fitted_sparse() const noexcept {
         return static_cast<const sparse_columns&>(fitted().kept());
     }
+    result<payload> push_columns(const update_request& request, std::span<const double> products,
+                                 double residual_sum) const;
     std::span<double> multiply(const gram_block& block, std::span<double> to);
     bool is_sparse_enough(const gram_request& request) const;
     sparse_answer multiply_sparse(const gram_request& request) const;

@@ -36,8 +36,9 @@ scheduler_options options_of(const scheduled::scheduler_site& site,
 }
 
 lasso_scheduler::lasso_scheduler(scheduler_options options)
-    : options_{std::move(options)},
-      values_(options_.own.count), order_{order_of(options_)}, gram_{options_.gram_entries_max},
+    : options_{std::move(options)}, values_(options_.own.count), order_{order_of(options_)},
+      couplings_{{options_.memory, static_cast<std::size_t>(options_.form.rows),
+                  options_.gram_entries_max, options_.gathered_entries_max}},
       working_{options_.own, options_.schedule.window}, path_{options_.settings,
                                                               options_.form.rows},
       rule_{options_.schedulers + options_.schedule.window + std::size_t{1}} {
@@ -47,8 +48,7 @@ lasso_scheduler::lasso_scheduler(scheduler_options options)
 // ---- phases ----
 
 bool lasso_scheduler::is_probe_due(std::uint64_t number) const {
-    if (options_.scheduler != 0 || course_.is_done ||
-        std::ranges::any_of(under_way_, &own_phase::is_probe))
+    if (options_.scheduler != 0 || course_.is_done || under_way_.has_probe())
         return false;
     if (!course_.has_begun)
         return true;
@@ -63,21 +63,26 @@ result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& ran
     if (steps_.is_going_back() && !course_.has_returned)
         return schedule_return(number);
     const std::vector<std::int32_t> partners = partners_at(number);
-    const gram_cache::use use{number, under_way_.empty() ? number : under_way_.front().number};
-    std::vector<std::int64_t> chosen = choose(use, partners, random);
-    gram_.make_room(chosen, partners, use);
+    const gram_cache::use use{number, under_way_.first_or(number)};
+    auto [chosen, by_columns] = choose(use, partners, random);
     update_request request;
-    for (const std::int64_t j : chosen) {
-        const column_facts& facts = facts_[index_of(j)];
-        const double mean = scaled_mean(facts, course_.weight);
-        request.chosen.push_back(static_cast<std::int32_t>(j));
-        gram_.put_square(j, facts.curvature() + mean * mean);
+    request.chosen.assign(chosen.begin(), chosen.end());
+    if (by_columns) {
+        std::vector<std::int32_t> needed = partners;
+        needed.insert(needed.end(), request.chosen.begin(), request.chosen.end());
+        couplings_.ask_for_columns(
+            needed, [this](std::int32_t column) { return facts_of(column)->entries; }, request);
+    } else {
+        const auto square = [this](std::int32_t column) {
+            const column_facts& facts = facts_[index_of(column)];
+            const double mean = scaled_mean(facts, course_.weight);
+            return facts.curvature() + mean * mean;
+        };
+        couplings_.ask_for_products(chosen, partners, use, square, request);
     }
-    request.gram = gram_.ask(chosen, partners);
     std::vector<double> gradients = known_gradients(chosen);
     request.with_products = gradients.empty();
-    under_way_.push_back(
-        {number, false, std::move(chosen), std::move(gradients), course_.round, false});
+    under_way_.add({number, false, std::move(chosen), std::move(gradients), course_.round, false});
     auto content = to_payload(*options_.memory, request);
     if (!content)
         return content.failure();
@@ -85,7 +90,7 @@ result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& ran
 }
 
 result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
-    under_way_.push_back({number, true, {}, {}, course_.round, false});
+    under_way_.add({number, true, {}, {}, course_.round, false});
     const bool with_facts = facts_.empty() || options_.settings.is_logistic();
     auto content = to_payload(*options_.memory, probe_request{with_facts});
     if (!content)
@@ -107,38 +112,51 @@ result<phase> lasso_scheduler::schedule_return(std::uint64_t number) {
     if (own.chosen.empty())
         request.with_products = true; // as of any phase without variables
     course_.has_returned = true;
-    under_way_.push_back(std::move(own));
+    under_way_.add(std::move(own));
     auto content = to_payload(*options_.memory, request);
     if (!content)
         return content.failure();
     return phase{number, false, std::move(*content)};
 }
 
-std::vector<std::int64_t> lasso_scheduler::choose(const gram_cache::use& use,
-                                                  const std::vector<std::int32_t>& partners,
-                                                  random_stream& random) {
-    const bool is_being_probed =
-        options_.settings.is_logistic() && std::ranges::any_of(under_way_, &own_phase::is_probe);
+lasso_scheduler::choice lasso_scheduler::choose(const gram_cache::use& use,
+                                                const std::vector<std::int32_t>& partners,
+                                                random_stream& random) {
+    const bool is_being_probed = options_.settings.is_logistic() && under_way_.has_probe();
     if (!course_.has_begun || course_.is_done || course_.waits || is_being_probed)
         return {};
-    std::vector<std::int64_t> taken;
-    for (const own_phase& p : under_way_)
-        taken.insert(taken.end(), p.chosen.begin(), p.chosen.end());
-    // No more than there is room for: what is left out here has its turn later, as the order has it.
-    const std::size_t count = std::min(phase_size(), gram_.room(partners.size(), use));
+    std::vector<std::int64_t> taken = under_way_.variables();
     const auto own = working_.own();
-    if (options_.is_sized_by_work()) {
-        // One after the other, and none before something could be gained.
-        if (!taken.empty() || !course_.may_gain)
-            return {};
-        return order_->choose(own, count, random);
-    }
+    // One after the other, and none before something could be gained.
+    if (options_.is_sized_by_work() && (!taken.empty() || !course_.may_gain))
+        return {};
+    if (options_.is_sized_by_work() && prefers_columns(partners))
+        return {{own.begin(), own.end()}, true};
+    // No more than there is room for: what is left out here has its turn later, as the order has it.
+    const std::size_t count =
+        std::min(phase_size(), couplings_.products().room(partners.size(), use));
+    if (options_.is_sized_by_work())
+        return {order_->choose(own, count, random)};
     std::ranges::sort(taken);
     std::vector<std::int64_t> eligible;
     std::ranges::set_difference(own, taken, std::back_inserter(eligible));
     // If few are left besides what is under way, that would be the same sets again and again.
     const bool is_free = eligible.size() >= 2 * count;
-    return order_->choose(is_free ? std::span<const std::int64_t>{eligible} : own, count, random);
+    return {order_->choose(is_free ? std::span<const std::int64_t>{eligible} : own, count, random)};
+}
+
+bool lasso_scheduler::prefers_columns(const std::vector<std::int32_t>& partners) const {
+    if (!options_.is_sparse)
+        return false;
+    set_sizes sizes;
+    for (const std::int64_t j : working_.own())
+        sizes.entries += facts_[index_of(j)].entries;
+    sizes.all_entries = sizes.entries;
+    for (const std::int32_t column : partners)
+        sizes.all_entries += facts_of(column)->entries;
+    sizes.variables = static_cast<double>(working_.own().size());
+    sizes.all = sizes.variables + static_cast<double>(partners.size());
+    return couplings_.prefers_columns(sizes);
 }
 
 std::size_t lasso_scheduler::phase_size() const {
@@ -165,9 +183,8 @@ std::vector<double> lasso_scheduler::known_gradients(const std::vector<std::int6
 // What the variables of phase `number` may meet: what is under way, its own and that of others.
 std::vector<std::int32_t> lasso_scheduler::partners_at(std::uint64_t number) const {
     std::vector<std::int32_t> partners = working_.others(number);
-    for (const own_phase& p : under_way_)
-        for (const std::int64_t j : p.chosen)
-            partners.push_back(static_cast<std::int32_t>(j));
+    for (const std::int64_t j : under_way_.variables())
+        partners.push_back(static_cast<std::int32_t>(j));
     return partners;
 }
 

@@ -19,7 +19,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,11 +28,12 @@
 #include "apps/lasso/checked_update.hpp"
 #include "apps/lasso/column_facts.hpp"
 #include "apps/lasso/coupled_solve.hpp"
-#include "apps/lasso/gram_cache.hpp"
+#include "apps/lasso/couplings.hpp"
 #include "apps/lasso/lasso_limits.hpp"
 #include "apps/lasso/messages.hpp"
 #include "apps/lasso/newton_steps.hpp"
 #include "apps/lasso/penalty_path.hpp"
+#include "apps/lasso/phases_under_way.hpp"
 #include "apps/lasso/probe_rule.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
@@ -58,6 +58,7 @@ struct scheduler_options {
     std::uint32_t schedulers = 1;
     bool is_sparse = false;
     std::size_t gram_entries_max = limits::gram_entries_max;
+    std::size_t gathered_entries_max = limits::gathered_entries_max;
 
     bool is_sized_by_work() const noexcept {
         return schedule.set == 0 && schedule.couple == scheduled::coupling::exact;
@@ -91,28 +92,12 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     const std::vector<solution>& solutions() const noexcept { return solutions_; }
 
   private:
-    // One of its own phases that has been chosen and not pulled.
-    struct own_phase {
-        std::uint64_t number = 0;
-        bool is_probe = false;
-        std::vector<std::int64_t> chosen;
-        std::vector<double> gradients; // of these, if they are known; then workers are not asked
-        std::uint64_t round = 0;       // in which it was chosen
-        bool is_return = false;        // the variables go where newton_steps says
-    };
     // What a probe has brought for its own variables, until it is concluded.
     struct judged_values {
         std::vector<double> gradients; // of all
         std::vector<double> values;    // as the workers had them
         bool is_now = false; // nothing has changed since, and nothing will before the next phase
         double shift = 0;    // of the intercept, by what is in flight
-    };
-    // Changes in flight, of the model's coefficients.
-    struct flight {
-        std::vector<std::int32_t> columns;
-        std::vector<double> deltas;
-        std::vector<double> curvatures;
-        std::vector<double> means; // as in coupled_set
     };
     // Sums over the workers.
     struct update_sums {
@@ -155,9 +140,13 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     bool is_probe_due(std::uint64_t number) const;
     result<phase> schedule_probe(std::uint64_t number);
     result<phase> schedule_return(std::uint64_t number);
-    std::vector<std::int64_t> choose(const gram_cache::use& use,
-                                     const std::vector<std::int32_t>& partners,
-                                     random_stream& random);
+    struct choice {
+        std::vector<std::int64_t> variables;
+        bool by_columns = false;
+    };
+    choice choose(const gram_cache::use& use, const std::vector<std::int32_t>& partners,
+                  random_stream& random);
+    bool prefers_columns(const std::vector<std::int32_t>& partners) const;
     std::size_t phase_size() const;
     std::vector<double> known_gradients(const std::vector<std::int64_t>& chosen);
     std::vector<std::int32_t> partners_at(std::uint64_t number) const;
@@ -168,9 +157,9 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     // Keeps the products of columns that have come.
     result<update_sums> sums_of(const update_request& request, std::span<const payload> partials);
     result<flight> flight_of(in_flight deltas) const;
-    result<updated> update(const own_phase& own, const update_sums& sums, const flight& f) const;
+    result<updated> update(const own_phase& own, const update_request& request,
+                           const update_sums& sums, const flight& f) const;
     coupled_set set_of(const own_phase& own, const update_sums& sums) const;
-    updated solved_together(coupled_set set) const;
     result<updated> solved_alone(coupled_set set, const std::vector<std::int64_t>& chosen,
                                  const flight& f) const;
     double enough_gap(std::size_t variables) const;
@@ -193,19 +182,19 @@ class lasso_scheduler final : public scheduled::scheduler_part {
 
     // lasso_load.cpp
     result<void> load_course(const scheduled::saved_part& saved);
-    result<void> load_phases(const scheduled::saved_part& saved);
+    bool may_be_under_way(const own_phase& p) const;
 
     scheduler_options options_;
     std::vector<column_facts> facts_;
     std::vector<double> values_;
     std::unique_ptr<scheduled::selection> order_;
-    gram_cache gram_;
+    couplings couplings_;
     working_set working_;
     penalty_path path_;
     probe_rule rule_;
     newton_steps steps_;
     course course_;
-    std::deque<own_phase> under_way_;
+    phases_under_way under_way_;
     std::optional<judged_values> judged_;
     std::vector<double>
         fresh_gradients_; // of its members of the working set, as long as nothing has changed since a probe

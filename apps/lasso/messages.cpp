@@ -8,6 +8,7 @@
 #include <string>
 
 #include "apps/lasso/lasso_limits.hpp"
+#include "schemas/base/limits.hpp"
 
 namespace troupe::lasso {
 
@@ -68,8 +69,10 @@ result<payload> to_payload(memory_pool& memory, const update_request& request) {
         columns.insert(columns.end(), block.rows.begin(), block.rows.end());
         columns.insert(columns.end(), block.columns.begin(), block.columns.end());
     }
-    return payload_of(memory, request.chosen, sizes, columns,
-                      std::array{std::int32_t{request.with_products}});
+    return payload_of(
+        memory, request.chosen, sizes, columns,
+        std::array{std::int32_t{request.with_products}, std::int32_t{request.by_columns}},
+        request.columns);
 }
 
 std::string describe_update(const payload& request) {
@@ -95,13 +98,20 @@ result<update_request> read_update_request(const payload& p, std::uint64_t colum
     const auto chosen = read<std::int32_t>(p, 0, "the chosen columns of a phase");
     const auto sizes = read<std::int64_t>(p, 1, "the blocks of products of a phase");
     const auto all = read<std::int32_t>(p, 2, "the columns of products of a phase");
-    const auto flags = read<std::int32_t>(p, 3, 1, "the flags of a phase");
-    if (const error* failure = first_failure(chosen, sizes, all, flags))
+    const auto flags = read<std::int32_t>(p, 3, 2, "the flags of a phase");
+    const auto gathered = read<std::int32_t>(p, 4, "the columns that a phase asks for");
+    if (const error* failure = first_failure(chosen, sizes, all, flags, gathered))
         return *failure;
-    for (const auto list : {*chosen, *all})
+    for (const auto list : {*chosen, *all, *gathered})
         if (auto known = check_columns(list, columns, "a phase"); !known)
             return known.failure();
-    update_request request{{chosen->begin(), chosen->end()}, flags->front() != 0, {}};
+    update_request request{{chosen->begin(), chosen->end()},
+                           flags->front() != 0,
+                           {},
+                           flags->back() != 0,
+                           {gathered->begin(), gathered->end()}};
+    if (!request.by_columns && !request.columns.empty())
+        return error{errc::protocol, "a phase asks for columns and for products of columns"};
     std::span<const std::int32_t> rest = *all;
     const auto take = [&](std::int64_t count, std::vector<std::int32_t>& to) {
         if (count < 0 || static_cast<std::uint64_t>(count) > rest.size())
@@ -125,19 +135,49 @@ result<update_request> read_update_request(const payload& p, std::uint64_t colum
 }
 
 result<payload> to_payload(memory_pool& memory, const update_partial& partial) {
-    return payload_of(memory, partial.products, std::array{partial.residual_sum},
-                      partial.gram.products, partial.gram.numbers,
-                      std::array{std::int32_t{partial.gram.are_all}});
+    const std::array numbers{partial.residual_sum, static_cast<double>(partial.columns.rows)};
+    if (!partial.columns.starts.empty())
+        return payload_of(memory, partial.products, numbers, partial.columns.starts,
+                          partial.columns.row_numbers, partial.columns.values);
+    return payload_of(memory, partial.products, numbers, partial.gram.products,
+                      partial.gram.numbers, std::array{std::int32_t{partial.gram.are_all}});
 }
+
+namespace {
+
+result<update_partial> read_columns(const payload& p, const update_request& request,
+                                    update_partial partial) {
+    const auto starts =
+        read<std::int64_t>(p, 2, request.columns.size() + 1, "the starts of a worker's columns");
+    const auto row_numbers = read<std::int32_t>(p, 3, "the rows of a worker's columns");
+    const auto values = read<float>(p, 4, "the values of a worker's columns");
+    if (const error* failure = first_failure(starts, row_numbers, values))
+        return *failure;
+    partial.columns.starts = *starts;
+    partial.columns.row_numbers = *row_numbers;
+    partial.columns.values = *values;
+    return partial;
+}
+
+} // namespace
 
 result<update_partial> read_update_partial(const payload& p, const update_request& request) {
     const std::size_t chosen = request.with_products ? request.chosen.size() : 0;
     const auto products = read<double>(p, 0, chosen, "a worker's products with the residual");
-    const auto sum = read<double>(p, 1, 1, "a worker's sum of the residual");
+    const auto sums = read<double>(p, 1, 2, "a worker's sum of the residual, and its rows");
+    if (const error* failure = first_failure(products, sums))
+        return *failure;
+    if (!(sums->back() >= 0 &&
+          sums->back() <= static_cast<double>(troupe::limits::matrix_rows_max)))
+        return error{errc::protocol, "a worker says that it has so many rows as no worker has"};
+    update_partial partial{
+        *products, sums->front(), {}, {static_cast<std::size_t>(sums->back()), {}, {}, {}}};
+    if (request.by_columns)
+        return read_columns(p, request, partial);
     const auto gram = read<double>(p, 2, "a worker's products of columns");
     const auto numbers = read<std::int64_t>(p, 3, "the numbers of a worker's products");
     const auto flags = read<std::int32_t>(p, 4, 1, "the flags of a worker's products");
-    if (const error* failure = first_failure(products, sum, gram, numbers, flags))
+    if (const error* failure = first_failure(gram, numbers, flags))
         return *failure;
     const std::uint64_t entries = entries_of(request.gram);
     const bool are_all = flags->front() != 0;
@@ -150,7 +190,8 @@ result<update_partial> read_update_partial(const payload& p, const update_reques
     if (gram->size() != (are_all ? entries : numbers->size()) || !do_rise ||
         (last >= 0 && static_cast<std::uint64_t>(last) >= entries))
         return error{errc::protocol, "a worker's products of columns are not those asked for"};
-    return update_partial{*products, sum->front(), {*gram, *numbers, are_all}};
+    partial.gram = {*gram, *numbers, are_all};
+    return partial;
 }
 
 result<payload> to_payload(memory_pool& memory, const changes& c) {
@@ -194,7 +235,8 @@ result<payload> to_payload(memory_pool& memory, const probe_partial& partial) {
     const row_sums& r = partial.rows;
     const std::array<double, row_numbers> numbers{
         r.weight, r.residual_sum, r.residual_square, r.loss, r.intercept, r.zeros, r.minus, r.ones};
-    return payload_of(memory, partial.products, numbers, partial.sums, partial.squares);
+    return payload_of(memory, partial.products, numbers, partial.sums, partial.squares,
+                      partial.entries);
 }
 
 result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, bool with_facts) {
@@ -203,11 +245,15 @@ result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, 
     const auto numbers = read<double>(p, 1, row_numbers, "a worker's numbers of a probe");
     const auto sums = read<double>(p, 2, facts, "a worker's sums of columns");
     const auto squares = read<double>(p, 3, facts, "a worker's squares of columns");
-    if (const error* failure = first_failure(products, numbers, sums, squares))
+    const auto entries = read<std::int32_t>(p, 4, "a worker's numbers of entries of columns");
+    if (const error* failure = first_failure(products, numbers, sums, squares, entries))
         return *failure;
+    if ((!entries->empty() && entries->size() != facts) ||
+        std::ranges::any_of(*entries, [](std::int32_t n) { return n < 0; }))
+        return error{errc::protocol, "a worker's numbers of entries are not of the columns"};
     const auto& n = *numbers;
     return probe_partial{
-        {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]}, *products, *sums, *squares};
+        {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]}, *products, *sums, *squares, *entries};
 }
 
 result<payload> to_payload(memory_pool& memory, const judgement& j) {
@@ -223,7 +269,8 @@ result<payload> to_payload(memory_pool& memory, const judgement& j) {
                                                         j.fit.weight,
                                                         j.fit.shift,
                                                         j.fit.intercept};
-    return payload_of(memory, numbers, j.columns, j.gradients, j.means, j.squares, j.scales);
+    return payload_of(memory, numbers, j.columns, j.gradients, j.means, j.squares, j.scales,
+                      j.entries);
 }
 
 result<judgement> read_judgement(const payload& p, const scheduled::number_range& own) {
@@ -234,12 +281,17 @@ result<judgement> read_judgement(const payload& p, const scheduled::number_range
     const auto means = read<double>(p, 3, count, "the means of a judgement");
     const auto squares = read<double>(p, 4, count, "the squares of a judgement");
     const auto scales = read<double>(p, 5, "the scales of a judgement");
-    if (const error* failure = first_failure(numbers, listed, gradients, means, squares, scales))
+    const auto entries = read<double>(p, 6, "the numbers of entries of a judgement");
+    if (const error* failure =
+            first_failure(numbers, listed, gradients, means, squares, scales, entries))
         return *failure;
     const auto& n = *numbers;
     const auto is_scale = [](double x) { return std::isfinite(x) && x > 0; };
     if ((!scales->empty() && scales->size() != count) || !std::ranges::all_of(*scales, is_scale))
         return error{errc::protocol, "the scales of a judgement are not of its columns"};
+    if ((!entries->empty() && entries->size() != count) || !are_sizes(*entries))
+        return error{errc::protocol,
+                     "the numbers of entries of a judgement are not of its columns"};
     if (!are_finite(n) || !are_finite(*means) || !are_sizes(*gradients) || !are_sizes(*squares))
         return error{errc::protocol, "the numbers of a judgement are none, or negative"};
     if (!(n[5] >= 0 && n[5] <= static_cast<double>(own.count)))
@@ -250,8 +302,8 @@ result<judgement> read_judgement(const payload& p, const scheduled::number_range
         return error{errc::protocol,
                      "a judgement lists a column twice, out of order, or of another scheduler"};
     return judgement{
-        {n[0], n[8], n[9], n[10], n[11]}, n[1],    n[2],       n[3],   n[4],     n[5],   n[6],
-        static_cast<std::size_t>(n[7]),   *listed, *gradients, *means, *squares, *scales};
+        {n[0], n[8], n[9], n[10], n[11]}, n[1],    n[2],       n[3],   n[4],     n[5],    n[6],
+        static_cast<std::size_t>(n[7]),   *listed, *gradients, *means, *squares, *scales, *entries};
 }
 
 } // namespace troupe::lasso

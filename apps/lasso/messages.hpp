@@ -17,6 +17,7 @@
 #include "apps/lasso/fit_sums.hpp"
 #include "apps/lasso/gram_request.hpp"
 #include "apps/lasso/probe_rule.hpp"
+#include "kernels/columns/column_entries.hpp"
 
 namespace troupe::lasso {
 
@@ -27,6 +28,8 @@ struct update_request {
     std::vector<std::int32_t> chosen;
     bool with_products = true; // with the residual; if not, the scheduler knows them
     gram_request gram;
+    bool by_columns = false;           // the columns themselves instead of products
+    std::vector<std::int32_t> columns; // that the scheduler has not yet
 };
 result<payload> to_payload(memory_pool& memory, const update_request& request);
 result<update_request> read_update_request(const payload& p, std::uint64_t columns);
@@ -40,6 +43,7 @@ struct update_partial {
     std::span<const double> products; // x_j'r of the chosen, if asked for
     double residual_sum = 0;
     gram_part gram;
+    column_entries columns; // if asked for
 };
 result<payload> to_payload(memory_pool& memory, const update_partial& partial);
 result<update_partial> read_update_partial(const payload& p, const update_request& request);
@@ -68,6 +72,7 @@ struct probe_partial {
     std::span<const double> products; // x_j'r
     std::span<const double> sums;     // of the columns, and of their squares, if asked for
     std::span<const double> squares;
+    std::span<const std::int32_t> entries; // of sparse columns, as well
 };
 result<payload> to_payload(memory_pool& memory, const probe_partial& partial);
 result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, bool with_facts);
@@ -104,7 +109,8 @@ struct judgement {
     std::span<const double> gradients;     // of the columns, their sizes
     std::span<const double> means;
     std::span<const double> squares;
-    std::span<const double> scales; // none where they follow from the squares
+    std::span<const double> scales;  // none where they follow from the squares
+    std::span<const double> entries; // none of dense columns
 };
 result<payload> to_payload(memory_pool& memory, const judgement& j);
 // `own`: the variables of the scheduler whose judgement it is.

@@ -12,7 +12,7 @@ constexpr double gained_share =
     0.03; // of the gap that phases should come below: a round that gains less gains little
 constexpr std::size_t saved_numbers = 6;
 constexpr double count_max = 0x1p53; // of what is saved as a double
-constexpr double usual_share = 0.1;  // of the gap that a probe found
+constexpr double usual_share = 0.3;  // of the gap that a probe found
 constexpr double last_share = 0.3;   // of the gap at which the run ends
 constexpr double close = 1e4;        // times that gap
 

@@ -24,9 +24,10 @@ struct candidate {
 
 // Of a column that a judgement lists.
 column_facts facts_in(const judgement& j, std::size_t i, const column_form& form) {
-    if (j.scales.empty())
-        return facts_of_centred(j.means[i], j.squares[i], form);
-    return {j.means[i], j.squares[i], j.scales[i]};
+    column_facts facts = j.scales.empty() ? facts_of_centred(j.means[i], j.squares[i], form)
+                                          : column_facts{j.means[i], j.squares[i], j.scales[i], 0};
+    facts.entries = j.entries.empty() ? 0 : j.entries[i];
+    return facts;
 }
 
 // Those that are not in use and close to the penalty, the best first.
@@ -129,29 +130,32 @@ working_set::contents working_set::save() const {
         saved.facts.push_back(o.facts.mean);
         saved.facts.push_back(o.facts.square);
         saved.facts.push_back(o.facts.scale);
+        saved.facts.push_back(o.facts.entries);
     }
     return saved;
 }
 
 result<void> working_set::load(const contents& saved) {
-    if (saved.others.size() % 2 != 0 || 2 * saved.facts.size() != 3 * saved.others.size())
+    if (saved.others.size() % 2 != 0 || saved.facts.size() != 2 * saved.others.size())
         return error{errc::protocol, "the saved working set has other sizes"};
     if (std::ranges::adjacent_find(saved.own, std::ranges::greater_equal{}) != saved.own.end())
         return error{errc::protocol, "the saved working set does not rise"};
     for (std::size_t i = 0; i < saved.others.size(); i += 2) {
         const std::int64_t column = saved.others[i];
-        const double* const facts = saved.facts.data() + i / 2 * 3;
+        const double* const facts = saved.facts.data() + 2 * i;
         if (column < 0 || static_cast<std::uint64_t>(column) >= limits::columns_max ||
             is_own(column) || !std::isfinite(facts[0]) || !std::isfinite(facts[1]) ||
-            facts[1] < 0 || !std::isfinite(facts[2]) || !(facts[2] > 0))
+            facts[1] < 0 || !std::isfinite(facts[2]) || !(facts[2] > 0) ||
+            !std::isfinite(facts[3]) || facts[3] < 0)
             return error{errc::protocol, "the saved working set has what is no column"};
     }
     own_ = saved.own;
     others_.clear();
     for (std::size_t i = 0; i < saved.others.size(); i += 2) {
-        const double* const facts = saved.facts.data() + i / 2 * 3;
+        const double* const facts = saved.facts.data() + 2 * i;
         others_[static_cast<std::int32_t>(saved.others[i])] = {
-            {facts[0], facts[1], facts[2]}, static_cast<std::uint64_t>(saved.others[i + 1])};
+            {facts[0], facts[1], facts[2], facts[3]},
+            static_cast<std::uint64_t>(saved.others[i + 1])};
     }
     return {};
 }

@@ -54,7 +54,7 @@ class working_set {
     struct contents {
         std::vector<std::int64_t> own;
         std::vector<std::int64_t> others; // column, when it left
-        std::vector<double> facts;        // of each of these: mean, square, scale
+        std::vector<double> facts;        // of each of these: mean, square, scale, entries
     };
     contents save() const;
     result<void> load(const contents& saved);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "kernels/columns/column_entries.hpp"
 #include "kernels/columns/column_matrix.hpp"
 #include "kernels/columns/sparse_column_loops.hpp"
 #include "kernels/columns/sparse_rows.hpp"
@@ -33,6 +34,12 @@ class sparse_columns final : public column_matrix {
   public:
     sparse_column column(std::size_t column) const;
     std::uint64_t all_entries() const noexcept;
+
+    // The same columns of several matrices, whose rows follow each other in this order. The pool must outlive what is made.
+    // errc::data for parts that are not what column_entries says, or of other numbers of columns; errc::exhausted where the
+    // pool has not so much left.
+    static result<std::unique_ptr<const sparse_columns>>
+    stacked(memory_pool& pool, std::span<const column_entries> parts);
 
   private:
     friend class sparse_columns_builder;

@@ -4,9 +4,11 @@
     made_data.py dictionary FILE.dict.dz OUT        the entries of a dictd dictionary, as counts of words
     made_data.py documents OUT [--tokens 5000000]   documents drawn from topics, as counts of words
     made_data.py ratings TRAIN TEST [--users 70000] ratings drawn from factors
+    made_data.py columns OUT TARGETS [--columns 1000000]    a sparse matrix with groups of columns that are alike
 
-Counts are in the format of LDA-C: a line for each document, N WORD:COUNT ... Ratings are lines USER ITEM RATING. Prints what
-it has made as one JSON object. The same arguments make the same files with the same NumPy; "dictionary" needs no NumPy.
+Counts are in the format of LDA-C: a line for each document, N WORD:COUNT ... Ratings are lines USER ITEM RATING. The matrix is
+SciPy's .npz, csr and not compressed, its targets are .npy. Prints what it has made as one JSON object. The same arguments make
+the same files with the same NumPy; "dictionary" needs no NumPy.
 """
 import argparse
 import collections
@@ -109,6 +111,44 @@ def ratings(options):
     return {"ratings": len(user) - held_out, "held_out": held_out, "users": options.users, "items": options.items}
 
 
+def columns(options):
+    """Groups of 20 columns with the rows and values of a common one: a column has each of its rows with a chance of 0.8, and
+    values whose correlation with the common ones is 0.95. Rows of a group are drawn by a Pareto law of exponent 1.5, up to a
+    tenth of all; in the mean a column has 100. Targets are the sum of one column of each of some groups, with normal
+    coefficients, and noise of half its spread."""
+    import numpy
+    import scipy.sparse
+    draw = numpy.random.default_rng(options.seed)
+    rows, count, alike, kept = options.rows, options.columns, 20, 0.8
+    groups = count // alike
+    sizes = numpy.minimum((1 - draw.random(groups)) ** (-1 / 1.5) * options.column_entries / kept / 3, rows / 10)
+    sizes = (sizes * options.column_entries / kept / sizes.mean()).astype("i8") + 1
+    of_rows, values, entries = [], [], numpy.zeros(groups * alike + 1, "i8")
+    for first in range(0, groups, 500):
+        some = numpy.arange(first, min(first + 500, groups))
+        places = numpy.unique(numpy.repeat(some, sizes[some]) * rows + draw.integers(0, rows, sizes[some].sum()))
+        common = draw.standard_normal(len(places), "f4")
+        ends = numpy.searchsorted(places, (some + 1) * rows)
+        for group, begin, end in zip(some, [0, *ends], ends):
+            has = draw.random((alike, end - begin), "f4") < kept
+            chosen = begin + numpy.nonzero(has)[1]
+            of_rows.append((places[chosen] % rows).astype("i4"))
+            noise = draw.standard_normal(len(chosen), "f4")
+            values.append(numpy.float32(0.95) * common[chosen] + numpy.float32((1 - 0.95 ** 2) ** 0.5) * noise)
+            entries[1 + group * alike:1 + (group + 1) * alike] = has.sum(axis=1)
+    x = scipy.sparse.csc_matrix((numpy.concatenate(values), numpy.concatenate(of_rows), entries.cumsum()),
+                                shape=(rows, groups * alike))
+    b = numpy.zeros(groups * alike)
+    true = draw.choice(groups, options.true_groups, replace=False)
+    b[true * alike + draw.integers(0, alike, len(true))] = draw.standard_normal(len(true))
+    exact = x @ b
+    numpy.save(options.targets, exact + draw.normal(0, exact.std() / 2, rows))
+    del values, of_rows
+    scipy.sparse.save_npz(options.out, x.tocsr(), compressed=False)
+    return {"rows": rows, "columns": groups * alike, "entries": int(x.nnz), "bytes": int(x.nnz) * 8,
+            "entries_of_columns": numpy.percentile(numpy.diff(x.indptr), [0, 50, 99, 100]).astype(int).tolist()}
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made = parser.add_subparsers(dest="what", required=True)
@@ -127,12 +167,20 @@ def arguments():
     of.add_argument("--users", type=int, default=70000)
     of.add_argument("--items", type=int, default=10000)
     of.add_argument("--seed", type=int, default=1)
+    of = made.add_parser("columns")
+    of.add_argument("out")
+    of.add_argument("targets")
+    of.add_argument("--rows", type=int, default=100000)
+    of.add_argument("--columns", type=int, default=1000000)
+    of.add_argument("--column-entries", type=int, default=100)
+    of.add_argument("--true-groups", type=int, default=1000)
+    of.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
 
 def main():
     options = arguments()
-    make = {"dictionary": dictionary, "documents": documents, "ratings": ratings}[options.what]
+    make = {"dictionary": dictionary, "documents": documents, "ratings": ratings, "columns": columns}[options.what]
     print(json.dumps(make(options)))
 
 

@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "apps/lasso/coupled_solve.hpp"
+#include "kernels/columns/sparse_columns.hpp"
 #include "schemas/base/random.hpp"
 
 using namespace troupe;
@@ -19,11 +20,36 @@ struct made_set {
         for (std::size_t j = 0; j < columns; ++j) {
             x.emplace_back(rows);
             for (std::size_t i = 0; i < rows; ++i)
-                x[j][i] =
-                    (j % 3 != 0 ? 0.95 * (x[j - 1][i] - mean) : 0) + 0.3 * random.normal() + mean;
+                x[j][i] = static_cast<float>((j % 3 != 0 ? 0.95 * (x[j - 1][i] - mean) : 0) +
+                                             0.3 * random.normal() + mean);
         }
         for (std::size_t i = 0; i < rows; ++i)
             y.push_back(x[0][i] - 2 * x[4][i] + x[11][i] + 0.3 * random.normal());
+    }
+
+    // The columns in the order of the set, as if two workers had them.
+    result<gathered_columns> gathered(memory_pool& memory) const {
+        const std::size_t half = rows / 3;
+        std::vector<std::int64_t> starts[2]{{0}, {0}};
+        std::vector<std::int32_t> places[2], numbers;
+        std::vector<float> values[2];
+        for (std::size_t j = 0; j < columns; ++j) {
+            numbers.push_back(static_cast<std::int32_t>(j));
+            for (std::size_t i = 0; i < rows; ++i) {
+                const bool is_second = i >= half;
+                places[is_second].push_back(static_cast<std::int32_t>(is_second ? i - half : i));
+                values[is_second].push_back(static_cast<float>(x[j][i]));
+            }
+            for (const int w : {0, 1})
+                starts[w].push_back(static_cast<std::int64_t>(values[w].size()));
+        }
+        gathered_columns made{memory, rows};
+        auto kept = made.keep(
+            numbers, std::vector<column_entries>{{half, starts[0], places[0], values[0]},
+                                                 {rows - half, starts[1], places[1], values[1]}});
+        if (!kept)
+            return kept.failure();
+        return made;
     }
 
     coupled_set set(bool is_centred) const {
@@ -93,6 +119,30 @@ BOOST_AUTO_TEST_CASE(says_how_much_smaller_the_objective_is) {
         decrease -= p.l1 * std::abs(set.values[i]) + p.l2 / 2 * set.values[i] * set.values[i];
     }
     BOOST_TEST(outcome.decrease == decrease, boost::test_tools::tolerance(1e-10));
+}
+
+BOOST_AUTO_TEST_CASE(columns_do_as_well_as_their_products) {
+    memory_pool memory{1u << 20};
+    for (const std::uint64_t seed : {1u, 2u, 3u})
+        for (const bool is_centred : {false, true})
+            for (const penalty p : {penalty{1, 0}, penalty{1, 0.5}, penalty{0.01, 0}}) {
+                const made_set made{seed, is_centred ? 5.0 : 0.0};
+                coupled_set known = made.set(is_centred);
+                const auto columns = made.gathered(memory);
+                BOOST_REQUIRE(columns.ok());
+                std::vector<std::int32_t> all(made.columns);
+                for (std::size_t j = 0; j < made.columns; ++j)
+                    all[j] = static_cast<std::int32_t>(j);
+                gathered_set set{columns->find(all, [](std::int32_t) { return 1.0; }).value(),
+                                 known.means, known.curvatures, known.gradients, known.values};
+                BOOST_TEST(set.entries() == made.rows * made.columns);
+                const solve_bounds bounds{1e-8, 100000, residual_square};
+                const solve_outcome one = solve(known, p, bounds), other = solve(set, p, bounds);
+                BOOST_TEST(other.gap <= 1e-8);
+                BOOST_TEST(std::abs(one.decrease - other.decrease) < 1e-8);
+                for (std::size_t j = 0; j < made.columns; ++j)
+                    BOOST_TEST(std::abs(known.gradients[j] - set.gradients[j]) < 1e-3);
+            }
 }
 
 BOOST_AUTO_TEST_CASE(stops_at_the_bound_of_passes) {

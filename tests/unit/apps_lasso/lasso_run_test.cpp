@@ -65,6 +65,25 @@ BOOST_AUTO_TEST_CASE(finds_the_optimum_on_any_number_of_workers_and_schedulers_w
     }
 }
 
+// Above, sparse columns are gathered; here so many of them as fit, and otherwise products are asked for.
+BOOST_AUTO_TEST_CASE(finds_the_optimum_with_room_for_the_entries_of_few_columns) {
+    const matrix_rows rows = sparse_data();
+    const plain_solution plain = plain_descent(precise_case(), rows);
+    for (const std::size_t entries_max : {std::size_t{0}, std::size_t{4000}, std::size_t{8000}})
+        for (const std::uint32_t schedulers : {1u, 3u})
+            for (const std::uint32_t window : {0u, 2u}) {
+                BOOST_TEST_CONTEXT("entries " << entries_max << ", schedulers " << schedulers
+                                              << ", window " << window) {
+                    lasso_case c = precise_case();
+                    c.gathered_entries_max = entries_max;
+                    c.run.workers = 2;
+                    c.run.schedulers = schedulers;
+                    c.run.schedule.window = window;
+                    check_beside(plain, c, rows);
+                }
+            }
+}
+
 BOOST_AUTO_TEST_CASE(finds_the_optimum_by_sets_of_a_few_variables) {
     const matrix_rows dense = dense_data(), sparse = sparse_data();
     for (const matrix_rows* rows : {&dense, &sparse}) {

@@ -151,11 +151,13 @@ class without_flight final : public scheduled::scheduler_part {
 
 scheduled::program program_of(const lasso_case& c) {
     scheduled::program program = lasso::lasso_program();
-    program.make_scheduler = [sees_flight = c.sees_flight, entries_max = c.gram_entries_max](
-                                 const scheduled::scheduler_site& site)
+    program.make_scheduler = [sees_flight = c.sees_flight, entries_max = c.gram_entries_max,
+                              gathered_max =
+                                  c.gathered_entries_max](const scheduled::scheduler_site& site)
         -> result<std::unique_ptr<scheduled::scheduler_part>> {
         auto options = lasso::options_of(site, lasso::read_settings(site.settings).value());
         options.gram_entries_max = entries_max;
+        options.gathered_entries_max = gathered_max;
         std::unique_ptr<scheduled::scheduler_part> part;
         if (sees_flight)
             part = std::make_unique<lasso::lasso_scheduler>(std::move(options));

@@ -23,6 +23,7 @@ struct lasso_case {
     std::int32_t label = 0;
     bool sees_flight = true; // false: coupling::check as in STRADS, of the set alone
     std::size_t gram_entries_max = lasso::limits::gram_entries_max; // that a scheduler keeps
+    std::size_t gathered_entries_max = lasso::limits::gathered_entries_max; // likewise
     driven_run run; // its settings and its program are set
 };
 

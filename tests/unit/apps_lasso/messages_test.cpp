@@ -44,20 +44,47 @@ BOOST_AUTO_TEST_CASE(messages_are_read_as_they_were_written) {
     BOOST_TEST(part->gram.numbers.back() == 7);
 }
 
+BOOST_AUTO_TEST_CASE(columns_that_are_asked_for_come_with_their_rows) {
+    memory_pool memory{1u << 20};
+    update_request request{{3, 1}, false, {}, true, {1, 3, 8}};
+    const payload sent = to_payload(memory, request).value();
+    const auto read = read_update_request(sent, 9);
+    BOOST_REQUIRE(read.ok());
+    BOOST_TEST(read->by_columns);
+    BOOST_TEST((read->columns == request.columns));
+    BOOST_TEST(!read_update_request(sent, 8).ok());
+    request.by_columns = false;
+    BOOST_TEST(!read_update_request(to_payload(memory, request).value(), 9).ok());
+
+    const std::vector<std::int64_t> starts{0, 1, 1, 3};
+    const std::vector<std::int32_t> rows{4, 0, 4};
+    const std::vector<float> values{1, 2, 3};
+    const auto partial = to_payload(memory, {{}, 0, {}, {5, starts, rows, values}}).value();
+    const auto part = read_update_partial(partial, *read);
+    BOOST_REQUIRE(part.ok());
+    BOOST_TEST(part->columns.rows == 5u);
+    BOOST_TEST(part->columns.starts.back() == 3);
+    BOOST_TEST(part->columns.row_numbers.size() == 3u);
+    BOOST_TEST(part->columns.values.back() == 3);
+    const update_request other{{3, 1}, false, {}, true, {1, 3}};
+    BOOST_TEST(!read_update_partial(partial, other).ok());
+    BOOST_TEST(!read_update_partial(to_payload(memory, update_partial{}).value(), *read).ok());
+}
+
 BOOST_AUTO_TEST_CASE(what_another_build_may_send_is_refused) {
     memory_pool memory{1u << 20};
     using scheduled::payload_of;
-    const std::vector<std::int32_t> columns{0, 1, 2}, flags{1};
+    const std::vector<std::int32_t> columns{0, 1, 2}, flags{1, 0}, one_flag{1}, none;
     const auto refused = [](const auto& read) {
         return !read.ok() && read.failure().code() == errc::protocol;
     };
     BOOST_TEST(refused(read_update_request({}, 3)));
     for (const std::vector<std::int64_t>& sizes :
          {std::vector<std::int64_t>{4, 0, 1}, {-1, 0, 1}, {1, 3, 1}, {1, INT64_MAX, 1}})
-        BOOST_TEST(refused(
-            read_update_request(payload_of(memory, columns, sizes, columns, flags).value(), 3)));
+        BOOST_TEST(refused(read_update_request(
+            payload_of(memory, columns, sizes, columns, flags, none).value(), 3)));
     const std::vector<std::int64_t> fits{1, 2, 0};
-    const payload good = payload_of(memory, columns, fits, columns, flags).value();
+    const payload good = payload_of(memory, columns, fits, columns, flags, none).value();
     BOOST_TEST(read_update_request(good, 3).ok());
     BOOST_TEST(refused(read_update_request(good, 2))); // a column that there is not
 
@@ -79,18 +106,21 @@ BOOST_AUTO_TEST_CASE(what_another_build_may_send_is_refused) {
     BOOST_TEST(refused(answer(two, two, {-1, 2}, false)));
     BOOST_TEST(refused(answer(two, two, {0}, false)));
 
-    const std::vector<double> numbers(4), judged(12, 2.0);
+    const std::vector<double> numbers(4), judged(12, 2.0), none_wide;
     BOOST_TEST(read_changes(payload_of(memory, columns, three, three, numbers).value(), 3).ok());
     BOOST_TEST(refused(read_changes(payload_of(memory, columns, two, three, numbers).value(), 3)));
     BOOST_TEST(
         refused(read_changes(payload_of(memory, columns, three, three, numbers).value(), 2)));
-    BOOST_TEST(read_judgement(
-                   payload_of(memory, judged, columns, three, three, three, three).value(), {0, 3})
-                   .ok());
-    BOOST_TEST(refused(read_judgement(payload_of(memory, judged, flags, one, one, one, one).value(),
-                                      {0, 3}))); // 2 of 1 in use
+    BOOST_TEST(
+        read_judgement(
+            payload_of(memory, judged, columns, three, three, three, three, none_wide).value(),
+            {0, 3})
+            .ok());
+    BOOST_TEST(refused(
+        read_judgement(payload_of(memory, judged, one_flag, one, one, one, one, none_wide).value(),
+                       {0, 3}))); // 2 of 1 in use
     BOOST_TEST(refused(read_judgement(
-        payload_of(memory, judged, columns, three, two, three, three).value(), {0, 3})));
+        payload_of(memory, judged, columns, three, two, three, three, none_wide).value(), {0, 3})));
     BOOST_TEST(refused(read_probe_partial({}, 3, true)));
     BOOST_TEST(refused(read_probe_request({})));
 }

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_probe_rule_takes_what_others_say) {
 }
 
 BOOST_AUTO_TEST_CASE(a_saved_working_set_has_columns_of_others_and_numbers) {
-    const working_set::contents right{{1, 3}, {7, -1}, {0, 1, 1}};
+    const working_set::contents right{{1, 3}, {7, -1}, {0, 1, 1, 9}};
     working_set set{{0, 5}, 2};
     BOOST_TEST(set.load(right).ok());
     const auto loads = [&](auto change) {
@@ -181,14 +181,15 @@ BOOST_AUTO_TEST_CASE(a_saved_working_set_has_columns_of_others_and_numbers) {
     BOOST_TEST(!loads([](auto& c) { c.facts[0] = HUGE_VAL; }));
     BOOST_TEST(!loads([](auto& c) { c.facts[1] = -1; }));
     BOOST_TEST(!loads([](auto& c) { c.facts[2] = 0; }));
+    BOOST_TEST(!loads([](auto& c) { c.facts[3] = -1; }));
     BOOST_TEST(!loads([](auto& c) { c.facts.pop_back(); }));
 }
 
 BOOST_AUTO_TEST_CASE(the_last_gap_is_aimed_at_when_it_is_close) {
-    BOOST_TEST(next_gap(1, 1e-6) == 0.1);
-    BOOST_TEST(next_gap(1, 0) == 0.1);
+    BOOST_TEST(next_gap(1, 1e-6) == 0.3);
+    BOOST_TEST(next_gap(1, 0) == 0.3);
     BOOST_TEST(next_gap(1e-3, 1e-6) == 0.3e-6, boost::test_tools::tolerance(1e-14));
-    BOOST_TEST(next_gap(2e-6, 1e-6) == 0.2e-6, boost::test_tools::tolerance(1e-14));
+    BOOST_TEST(next_gap(0.5e-6, 1e-6) == 0.15e-6, boost::test_tools::tolerance(1e-14));
 }
 
 BOOST_AUTO_TEST_CASE(a_path_is_even_on_a_logarithmic_scale) {
