@@ -47,11 +47,7 @@ result<void> lasso_rows::take_data(const payload& piece) {
         if (auto taken = fit_->take(target); !taken)
             return taken;
     }
-    if (options_.is_sparse) {
-        pieces_.push_back(piece);
-        return {};
-    }
-    return take_rows(*matrix);
+    return options_.is_sparse ? take_sparse_rows(*matrix) : take_rows(*matrix);
 }
 
 result<void> lasso_rows::take_rows(const scheduled::matrix_piece& piece) {
@@ -63,6 +59,17 @@ result<void> lasso_rows::take_rows(const scheduled::matrix_piece& piece) {
         dense_.emplace(std::move(*builder));
     }
     return dense_->append(piece.rows(), piece.values);
+}
+
+result<void> lasso_rows::take_sparse_rows(const scheduled::matrix_piece& piece) {
+    if (!sparse_) {
+        auto builder =
+            sparse_columns_builder::make(*options_.memory, {options_.rows, options_.columns});
+        if (!builder)
+            return builder.failure();
+        sparse_.emplace(std::move(*builder));
+    }
+    return sparse_->append(rows_of(piece));
 }
 
 result<void> lasso_rows::data_is_complete() {
@@ -90,25 +97,11 @@ result<void> lasso_rows::data_is_complete() {
 }
 
 result<void> lasso_rows::build_sparse() {
-    auto counter = column_counter::make(options_.columns);
-    if (!counter)
-        return counter.failure();
-    const auto matrix_of = [this](const payload& piece) {
-        return scheduled::read_matrix_piece(piece, options_.columns).value();
-    };
-    for (const payload& piece : pieces_)
-        if (auto counted = counter->append(rows_of(matrix_of(piece))); !counted)
-            return counted;
-    auto builder = sparse_columns_builder::make(*options_.memory, options_.rows, counter->counts());
-    if (!builder)
-        return builder.failure();
-    for (payload& piece : pieces_) {
-        if (auto placed = builder->append(rows_of(matrix_of(piece))); !placed)
-            return placed;
-        piece.clear();
-    }
-    pieces_.clear();
-    auto columns = builder->finish();
+    if (!sparse_)
+        if (auto none = take_sparse_rows({}); !none)
+            return none;
+    auto columns = sparse_->finish();
+    sparse_.reset();
     if (!columns)
         return columns.failure();
     columns_.emplace(std::move(*columns));

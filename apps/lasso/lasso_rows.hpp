@@ -67,6 +67,7 @@ class lasso_rows final : public scheduled::worker_part {
     };
 
     result<void> take_rows(const scheduled::matrix_piece& piece);
+    result<void> take_sparse_rows(const scheduled::matrix_piece& piece);
     result<void> build_sparse();
     result<void> weigh();
     // Whose products with one another phases ask for, and whose sums and squares probes.
@@ -82,7 +83,7 @@ class lasso_rows final : public scheduled::worker_part {
 
     rows_options options_;
     std::optional<dense_columns_builder> dense_; // while data arrives
-    std::vector<payload> pieces_;                // of sparse data, as they arrive
+    std::optional<sparse_columns_builder> sparse_;
     std::optional<shifted_columns> columns_;
     std::unique_ptr<row_fit> fit_;
     row_sums sums_;                           // as of the last probe

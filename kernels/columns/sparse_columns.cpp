@@ -5,9 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/columns/builder_checks.hpp"
 #include "kernels/cpu/fastest_loops.hpp"
-#include "schemas/base/limits.hpp"
 
 namespace troupe {
 
@@ -167,98 +165,6 @@ result<std::unique_ptr<const column_matrix>> sparse_columns::scale(memory_pool& 
     // Where the entries are is the same: buffers are shared and never change.
     return std::unique_ptr<const column_matrix>{new sparse_columns{
         {rows(), columns()}, {memory_.starts, memory_.row_numbers, std::move(*values)}}};
-}
-
-// ---- the builder ----
-
-sparse_columns_builder::sparse_columns_builder(matrix_size size, sparse_memory memory,
-                                               buffer_ref filled)
-    : size_{size}, memory_{std::move(memory)}, filled_{std::move(filled)} {}
-
-result<sparse_columns_builder> sparse_columns_builder::make(memory_pool& pool, std::size_t rows,
-                                                            std::span<const std::int64_t> counts) {
-    const matrix_size size{rows, counts.size()};
-    if (auto allowed = columns::check_size(size); !allowed)
-        return allowed.failure();
-    std::int64_t entries = 0; // at most 2^27 for each of 2^27 columns: no overflow
-    for (std::size_t j = 0; j < counts.size(); ++j) {
-        if (counts[j] < 0 || static_cast<std::uint64_t>(counts[j]) > rows)
-            return error{errc::data, "column " + std::to_string(j) + " is said to have " +
-                                         std::to_string(counts[j]) + " entries in " +
-                                         std::to_string(rows) + " rows"};
-        entries += counts[j];
-    }
-    sparse_memory memory;
-    buffer_ref filled;
-    const auto take = [&](buffer_ref& to, std::size_t bytes) -> result<void> {
-        auto taken = pool.allocate(bytes);
-        if (!taken)
-            return taken.failure().in("a matrix of " + std::to_string(entries) + " entries");
-        to = std::move(*taken);
-        return {};
-    };
-    const auto count = static_cast<std::size_t>(entries);
-    for (const auto& [to, bytes] :
-         {std::pair{&memory.starts, (size.columns + 1) * sizeof(std::int64_t)},
-          std::pair{&memory.row_numbers, count * sizeof(std::int32_t)},
-          std::pair{&memory.values, count * sizeof(float)},
-          std::pair{&filled, size.columns * sizeof(std::int32_t)}})
-        if (auto taken = take(*to, bytes); !taken)
-            return taken.failure();
-    auto* const starts = as<std::int64_t>(memory.starts);
-    starts[0] = 0;
-    std::partial_sum(counts.begin(), counts.end(), starts + 1);
-    std::fill_n(as<std::int32_t>(filled), size.columns, 0);
-    return sparse_columns_builder{size, std::move(memory), std::move(filled)};
-}
-
-result<void> sparse_columns_builder::place_row(const sparse_rows& rows, std::size_t i) {
-    const auto* const starts = as<const std::int64_t>(memory_.starts);
-    auto* const filled = as<std::int32_t>(filled_);
-    for (auto e = static_cast<std::size_t>(rows.starts[i]);
-         e < static_cast<std::size_t>(rows.starts[i + 1]); ++e) {
-        const auto column = static_cast<std::size_t>(rows.columns[e]);
-        const std::int64_t place = starts[column] + filled[column];
-        if (place == starts[column + 1])
-            return error{errc::data, columns::place_name(rows_ + i, column) +
-                                         ": the column has more than the " +
-                                         std::to_string(filled[column]) +
-                                         " entries that were counted: the data has changed since"};
-        ++filled[column];
-        as<std::int32_t>(memory_.row_numbers)[place] = static_cast<std::int32_t>(rows_ + i);
-        as<float>(memory_.values)[place] = rows.values[e];
-    }
-    return {};
-}
-
-result<void> sparse_columns_builder::append(const sparse_rows& rows) {
-    TROUPE_CHECK(filled_, "a builder is used until it has finished");
-    if (auto fits = columns::check_rows(size_, rows_, rows.rows()); !fits)
-        return fits;
-    if (auto good = check_rows(rows, {rows_, size_.columns}); !good)
-        return good;
-    for (std::size_t i = 0; i < rows.rows(); ++i)
-        if (auto placed = place_row(rows, i); !placed)
-            return placed;
-    rows_ += rows.rows();
-    return {};
-}
-
-result<std::unique_ptr<const sparse_columns>> sparse_columns_builder::finish() {
-    TROUPE_CHECK(filled_, "a builder finishes once");
-    if (auto complete = columns::check_complete(size_, rows_); !complete)
-        return complete.failure();
-    const auto* const starts = as<const std::int64_t>(memory_.starts);
-    for (std::size_t j = 0; j < size_.columns; ++j) {
-        const std::int64_t filled = as<const std::int32_t>(filled_)[j];
-        if (filled != starts[j + 1] - starts[j])
-            return error{errc::data, "column " + std::to_string(j) + " has " +
-                                         std::to_string(filled) + " entries, but " +
-                                         std::to_string(starts[j + 1] - starts[j]) +
-                                         " were counted: the data has changed since"};
-    }
-    filled_ = {};
-    return std::unique_ptr<const sparse_columns>{new sparse_columns{size_, std::move(memory_)}};
 }
 
 } // namespace troupe

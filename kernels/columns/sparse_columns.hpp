@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "kernels/columns/column_entries.hpp"
 #include "kernels/columns/column_matrix.hpp"
@@ -62,35 +63,39 @@ class sparse_columns final : public column_matrix {
     const columns::sparse_column_loops& loops_;
 };
 
-// Makes sparse columns of rows that arrive in pieces, in a second pass over them: the first has counted the entries of
-// each column (column_counter), so that each entry goes where it stays. At the peak the builder holds the matrix and 4
-// bytes per column: at most 1.25 times the matrix if there are as many entries as columns. After an error a builder is of
-// no further use. One thread.
+// Makes sparse columns of rows that arrive in pieces. Until all have come, their entries are kept by ranges of columns, in
+// their order and in little more than 6 bytes each, in memory of its own that is not the pool's; then one range after the
+// other goes where it stays, and its memory back to the system. So it never takes much more than the matrix. After an error
+// a builder is of no further use. One thread.
 class sparse_columns_builder {
   public:
-    // counts: entries of each column, each at most `rows`. The pool must outlive the matrix. errc::data for a size that no
-    // matrix may have (schemas/base/limits.hpp) or impossible counts, errc::exhausted where the pool has not so much left.
-    static result<sparse_columns_builder> make(memory_pool& pool, std::size_t rows,
-                                               std::span<const std::int64_t> counts);
+    // The pool must outlive the matrix. errc::data for a size that no matrix may have (schemas/base/limits.hpp).
+    static result<sparse_columns_builder> make(memory_pool& pool, matrix_size size);
+    sparse_columns_builder(sparse_columns_builder&&) noexcept;
+    ~sparse_columns_builder();
 
-    // The next rows. errc::data if they are not what sparse_rows says, too many, or have more entries in a column than were
-    // counted; the message says in which row, counted from 0 at the builder's first.
+    // The next rows. errc::data if they are not what sparse_rows says, or too many; the message says in which row, counted
+    // from 0 at the builder's first. errc::exhausted where there is no memory left.
     result<void> append(const sparse_rows& rows);
 
     std::size_t rows() const noexcept { return rows_; } // that have arrived
 
-    // errc::data unless all rows and entries have arrived. The builder is empty then.
+    // errc::data unless all rows have arrived, errc::exhausted where the pool has not so much left. The builder is empty
+    // then.
     result<std::unique_ptr<const sparse_columns>> finish();
 
   private:
-    sparse_columns_builder(matrix_size size, sparse_memory memory, buffer_ref filled);
+    class column_range;
 
-    result<void> place_row(const sparse_rows& rows, std::size_t i);
+    sparse_columns_builder(memory_pool& pool, matrix_size size);
 
+    result<void> take_row(const sparse_rows& rows, std::size_t i);
+
+    memory_pool* pool_;
     matrix_size size_;
-    sparse_memory memory_;
-    buffer_ref filled_; // int32: entries of each column that have arrived
+    std::vector<std::unique_ptr<column_range>> ranges_; // null: without entries
     std::size_t rows_ = 0;
+    std::size_t entries_ = 0;
 };
 
 } // namespace troupe

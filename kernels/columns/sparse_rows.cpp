@@ -55,21 +55,4 @@ result<void> check_rows(const sparse_rows& rows, first_row_and_columns place) {
     return {};
 }
 
-result<column_counter> column_counter::make(std::size_t columns) {
-    if (auto allowed = columns::check_size({.rows = 0, .columns = columns}); !allowed)
-        return allowed.failure();
-    return column_counter{columns};
-}
-
-result<void> column_counter::append(const sparse_rows& rows) {
-    if (auto good = check_rows(rows, {rows_, counts_.size()}); !good)
-        return good;
-    rows_ += rows.rows();
-    if (rows.rows() == 0)
-        return {};
-    for (std::int64_t e = rows.starts.front(); e < rows.starts.back(); ++e)
-        ++counts_[static_cast<std::size_t>(rows.columns[static_cast<std::size_t>(e)])];
-    return {};
-}
-
 } // namespace troupe

@@ -1,10 +1,9 @@
-// Rows of a sparse matrix as they arrive (CSR), and the first of two passes over them.
+// Rows of a sparse matrix as they arrive (CSR).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "schemas/base/error.hpp"
 
@@ -26,24 +25,5 @@ struct first_row_and_columns {
     std::size_t first_row, columns;
 };
 result<void> check_rows(const sparse_rows& rows, first_row_and_columns place);
-
-// Counts the entries of each column, in pieces: what sparse_columns_builder asks for. One thread.
-class column_counter {
-  public:
-    // errc::data for more columns than a matrix may have.
-    static result<column_counter> make(std::size_t columns);
-
-    // Checks the rows, and counts their entries. After an error the counts are of no use.
-    result<void> append(const sparse_rows& rows);
-
-    std::size_t rows() const noexcept { return rows_; }
-    std::span<const std::int64_t> counts() const noexcept { return counts_; }
-
-  private:
-    explicit column_counter(std::size_t columns) : counts_(columns) {}
-
-    std::vector<std::int64_t> counts_;
-    std::size_t rows_ = 0;
-};
 
 } // namespace troupe

@@ -207,19 +207,15 @@ void time_sparse(const time_source& time, const peaks& most) {
     memory_pool pool{4ull << 30};
     const power_law_rows rows;
     const sparse_rows all{rows.starts, rows.columns, rows.values};
-    auto counter = column_counter::make(power_law_rows::size.columns);
     const time_point start = time.now();
-    TROUPE_CHECK(counter.ok() && counter->append(all).ok(), "the rows are good");
-    const time_point counted = time.now();
-    auto builder = sparse_columns_builder::make(pool, power_law_rows::size.rows, counter->counts());
+    auto builder = sparse_columns_builder::make(pool, power_law_rows::size);
     TROUPE_CHECK(builder.ok() && builder->append(all).ok(), "the rows are good");
     const auto x = builder->finish().value();
     const time_point built = time.now();
     const auto bytes = 8 * static_cast<double>(x->all_entries());
     std::printf("sparse, %zu rows, %zu columns, %.1f million entries\n", x->rows(), x->columns(),
                 bytes / 8e6);
-    print_bytes("  counting", static_cast<double>((counted - start).count()) * 1e-9, bytes, most);
-    print_bytes("  building", static_cast<double>((built - counted).count()) * 1e-9, bytes, most);
+    print_bytes("  building", static_cast<double>((built - start).count()) * 1e-9, bytes, most);
     time_vectors(time, "  all columns:", *x, x->all(), bytes, most);
     for (const std::size_t count : {16, 256}) {
         // The columns of the most entries, and as many of all.

@@ -97,9 +97,9 @@ BOOST_AUTO_TEST_CASE(a_value_that_is_not_finite_is_refused_with_its_row) {
         }
     two_each rows{3};
     rows.values[5] = not_a_number;
-    auto counter = column_counter::make(4);
-    BOOST_REQUIRE(counter.ok());
-    check_fails(counter->append(rows.all()), "row 2, column 2");
+    auto sparse = sparse_columns_builder::make(pool, {.rows = 3, .columns = 4});
+    BOOST_REQUIRE(sparse.ok());
+    check_fails(sparse->append(rows.all()), "row 2, column 2");
 }
 
 BOOST_AUTO_TEST_CASE(dense_rows_of_another_number_are_refused) {
@@ -130,22 +130,22 @@ BOOST_AUTO_TEST_CASE(sizes_that_no_matrix_may_have_are_refused) {
     check_fails(dense_columns_builder::make(pool, {.rows = 1, .columns = 1ull << 40}), "columns");
     check_fails(dense_columns_builder::make(pool, {.rows = 1 << 20, .columns = 1 << 20}),
                 "1048576 rows", errc::exhausted);
-    check_fails(column_counter::make(1ull << 40), "columns");
-    const std::vector<std::int64_t> too_many{1, 6}, negative{-1}, many{1 << 20};
-    check_fails(sparse_columns_builder::make(pool, 5, too_many), "column 1 is said to have 6");
-    check_fails(sparse_columns_builder::make(pool, 5, negative), "column 0 is said to have -1");
-    check_fails(sparse_columns_builder::make(pool, 1 << 20, many), "1048576 entries",
-                errc::exhausted);
+    check_fails(sparse_columns_builder::make(pool, {.rows = 1, .columns = 1ull << 40}), "columns");
+    for (const std::size_t rows :
+         {65000, 200000}) { // as they arrive there is room for the first, but not by columns
+        auto sparse = sparse_columns_builder::make(pool, {.rows = rows, .columns = 4});
+        BOOST_REQUIRE(sparse.ok());
+        const auto appended = sparse->append(two_each{rows}.all());
+        BOOST_TEST(appended.ok() == (rows == 65000));
+        appended.ok() ? check_fails(sparse->finish(), "130000 entries", errc::exhausted)
+                      : check_fails(appended, "the entries of a matrix", errc::exhausted);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(sparse_rows_that_are_not_what_they_should_be_are_refused) {
     const auto fails = [](const two_each& rows, const std::string& part) {
-        auto counter = column_counter::make(4);
-        BOOST_REQUIRE(counter.ok());
-        check_fails(counter->append(rows.all()), part);
         memory_pool pool{1u << 20};
-        const std::vector<std::int64_t> counts(4, 3);
-        auto builder = sparse_columns_builder::make(pool, 3, counts);
+        auto builder = sparse_columns_builder::make(pool, {.rows = 3, .columns = 4});
         BOOST_REQUIRE(builder.ok());
         check_fails(builder->append(rows.all()), part);
     };
@@ -170,40 +170,50 @@ BOOST_AUTO_TEST_CASE(sparse_rows_that_are_not_what_they_should_be_are_refused) {
     fails(falling, "row 0: its entries");
 }
 
-BOOST_AUTO_TEST_CASE(entries_other_than_those_counted_are_refused) {
+BOOST_AUTO_TEST_CASE(sparse_rows_of_another_number_are_refused) {
     memory_pool pool{1u << 20};
     const two_each rows{3};
-    const auto builder = [&](std::vector<std::int64_t> counts) {
-        auto made = sparse_columns_builder::make(pool, 3, counts);
-        BOOST_REQUIRE(made.ok());
-        return std::move(*made);
-    };
-    auto good = builder({2, 1, 2, 1});
-    BOOST_TEST(good.append({}).ok());
-    BOOST_TEST(good.append(rows.all()).ok());
-    check_fails(good.append(rows.all()), "should have 3 rows");
-    BOOST_TEST(good.finish().ok());
-    auto too_many = builder({1, 1, 2, 1});
-    check_fails(too_many.append(rows.all()), "row 2, column 0: the column has more than the 1");
-    auto too_few = builder({2, 2, 2, 1});
-    BOOST_TEST(too_few.append(rows.all()).ok());
-    check_fails(too_few.finish(), "column 1 has 1 entries, but 2 were counted");
-    auto ended = builder({2, 1, 2, 1});
-    check_fails(ended.finish(), "ends before row 0");
+    auto good = sparse_columns_builder::make(pool, {.rows = 3, .columns = 4});
+    BOOST_REQUIRE(good.ok());
+    BOOST_TEST(good->append({}).ok());
+    BOOST_TEST(good->append(rows.all()).ok());
+    BOOST_TEST(good->rows() == 3u);
+    check_fails(good->append(rows.all()), "should have 3 rows");
+    BOOST_TEST(good->finish().ok());
+    auto ended = sparse_columns_builder::make(pool, {.rows = 3, .columns = 4});
+    BOOST_REQUIRE(ended.ok());
+    check_fails(ended->finish(), "ends before row 0");
 }
 
-BOOST_AUTO_TEST_CASE(the_counts_are_those_of_all_pieces) {
-    const auto values = test::random_rows({50, 9}, 0.4, 5);
-    const auto entries = test::entries_of(values);
-    auto counter = column_counter::make(9);
-    BOOST_REQUIRE(counter.ok());
-    for (const std::size_t first : {0, 20, 40})
-        BOOST_TEST(counter->append(entries.part(first, first == 40 ? 10 : 20)).ok());
-    BOOST_TEST(counter->rows() == 50u);
-    memory_pool pool{1u << 20};
-    const auto x = test::sparse_of(pool, values, 50);
-    for (std::size_t j = 0; j < 9; ++j)
-        BOOST_TEST(counter->counts()[j] == static_cast<std::int64_t>(x->entries(j)));
+// Columns of three ranges, one of them without entries.
+BOOST_AUTO_TEST_CASE(sparse_rows_may_have_many_columns) {
+    memory_pool pool{64u << 20};
+    constexpr std::size_t rows = 700, columns = 200000;
+    auto builder = sparse_columns_builder::make(pool, {rows, columns});
+    BOOST_REQUIRE(builder.ok());
+    const auto column = [](std::size_t row) { return static_cast<std::int32_t>(row % 50); };
+    for (std::size_t i = 0; i < rows; ++i) {
+        const std::vector<std::int64_t> starts{0, 3};
+        const std::vector<std::int32_t> numbers{column(i), 65535, 131072 + column(i)};
+        const std::vector<float> values{static_cast<float>(i), 1, static_cast<float>(2 * i)};
+        BOOST_TEST(builder->append({starts, numbers, values}).ok());
+    }
+    const auto x = builder->finish();
+    BOOST_REQUIRE(x.ok());
+    BOOST_TEST((*x)->all_entries() == 3 * rows);
+    BOOST_TEST((*x)->entries(65535) == rows);
+    BOOST_TEST((*x)->entries(65536) == 0u);
+    BOOST_TEST((*x)->entries(199999) == 0u);
+    for (std::size_t j = 0; j < 50; ++j)
+        for (const std::size_t range : {0u, 2u}) {
+            const sparse_column entries = (*x)->column(65536 * range + j);
+            BOOST_REQUIRE(entries.rows.size() == 14u);
+            for (std::size_t e = 0; e < 14; ++e) {
+                BOOST_TEST(entries.rows[e] == static_cast<std::int32_t>(j + 50 * e));
+                BOOST_TEST(entries.values[e] ==
+                           static_cast<float>(entries.rows[e]) * (range == 0 ? 1 : 2));
+            }
+        }
 }
 
 BOOST_AUTO_TEST_CASE(a_builder_takes_no_more_memory_than_it_says) {

@@ -75,9 +75,7 @@ inline std::unique_ptr<const dense_columns> dense_of(memory_pool& pool, const ro
 inline std::unique_ptr<const sparse_columns> sparse_of(memory_pool& pool, const row_values& rows,
                                                        std::size_t piece) {
     const entry_rows entries = entries_of(rows);
-    auto counter = column_counter::make(rows.size.columns);
-    TROUPE_CHECK(counter.ok() && counter->append(entries.all()).ok(), "the rows are good");
-    auto builder = sparse_columns_builder::make(pool, rows.size.rows, counter->counts());
+    auto builder = sparse_columns_builder::make(pool, rows.size);
     TROUPE_CHECK(builder.ok(), "the pool is large enough");
     for (std::size_t i = 0; i < rows.size.rows; i += piece)
         TROUPE_CHECK(builder->append(entries.part(i, std::min(piece, rows.size.rows - i))).ok(),

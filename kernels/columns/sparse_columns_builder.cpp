@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "kernels/columns/builder_checks.hpp"
+#include "kernels/columns/sparse_columns.hpp"
+
+namespace troupe {
+
+namespace {
+
+// Columns of a range: their numbers in it are two bytes.
+constexpr std::size_t range_columns = 1u << 16;
+// Entries of a chunk: the first one of a range has few, each other twice as many as the one before.
+constexpr std::size_t chunk_min = 1u << 8, chunk_max = 1u << 19;
+constexpr std::size_t entry_bytes = sizeof(float) + sizeof(std::uint16_t);
+
+template <class T>
+T* as(const buffer_ref& memory) noexcept {
+    return reinterpret_cast<T*>(memory->data());
+}
+
+} // namespace
+
+// The entries of some columns, row by row, in chunks: values, then columns. A pool of its own, which keeps nothing when it
+// ends.
+class sparse_columns_builder::column_range {
+  public:
+    explicit column_range(std::uint64_t bytes_max) : pool_{bytes_max} {}
+
+    // Of one row.
+    result<void> append(std::size_t row, std::span<const std::int32_t> columns,
+                        std::span<const float> values) {
+        rows_.push_back(
+            {static_cast<std::int32_t>(row), static_cast<std::int32_t>(columns.size())});
+        while (!columns.empty()) {
+            if (chunks_.empty() || filled_ == size_of(chunks_.size() - 1)) {
+                auto chunk = pool_.allocate(size_of(chunks_.size()) * entry_bytes);
+                if (!chunk)
+                    return chunk.failure().in("the entries of a matrix");
+                chunks_.push_back(std::move(*chunk));
+                filled_ = 0;
+            }
+            const std::size_t last = chunks_.size() - 1;
+            const std::size_t count = std::min(columns.size(), size_of(last) - filled_);
+            std::copy_n(values.data(), count, values_of(last) + filled_);
+            std::transform(columns.data(), columns.data() + count, columns_of(last) + filled_,
+                           [](std::int32_t column) { return static_cast<std::uint16_t>(column); });
+            filled_ += count;
+            columns = columns.subspan(count);
+            values = values.subspan(count);
+        }
+        return {};
+    }
+
+    // Calls f(row, column in the range, value) in the order of the rows.
+    template <class Function>
+    void for_each(Function f) const {
+        std::size_t chunk = 0, at = 0;
+        for (const auto& [row, count] : rows_)
+            for (std::int32_t e = 0; e < count; ++e, ++at) {
+                if (at == size_of(chunk)) {
+                    ++chunk;
+                    at = 0;
+                }
+                f(row, columns_of(chunk)[at], values_of(chunk)[at]);
+            }
+    }
+
+  private:
+    static std::size_t size_of(std::size_t chunk) {
+        constexpr std::size_t doublings = 11;
+        static_assert(chunk_min << doublings == chunk_max);
+        return chunk_min << std::min(chunk, doublings);
+    }
+    float* values_of(std::size_t chunk) const { return as<float>(chunks_[chunk]); }
+    std::uint16_t* columns_of(std::size_t chunk) const {
+        return reinterpret_cast<std::uint16_t*>(values_of(chunk) + size_of(chunk));
+    }
+
+    struct row_entries {
+        std::int32_t row, count;
+    };
+
+    memory_pool pool_;
+    std::vector<buffer_ref> chunks_;
+    std::size_t filled_ = 0; // of the last one
+    std::vector<row_entries> rows_;
+};
+
+sparse_columns_builder::sparse_columns_builder(memory_pool& pool, matrix_size size)
+    : pool_{&pool}, size_{size}, ranges_((size.columns + range_columns - 1) / range_columns) {}
+
+sparse_columns_builder::sparse_columns_builder(sparse_columns_builder&&) noexcept = default;
+sparse_columns_builder::~sparse_columns_builder() = default;
+
+result<sparse_columns_builder> sparse_columns_builder::make(memory_pool& pool, matrix_size size) {
+    if (auto allowed = columns::check_size(size); !allowed)
+        return allowed.failure();
+    return sparse_columns_builder{pool, size};
+}
+
+result<void> sparse_columns_builder::take_row(const sparse_rows& rows, std::size_t i) {
+    auto begin = static_cast<std::size_t>(rows.starts[i]);
+    const auto end = static_cast<std::size_t>(rows.starts[i + 1]);
+    while (begin < end) {
+        const std::size_t range = static_cast<std::size_t>(rows.columns[begin]) / range_columns;
+        const auto past = static_cast<std::int64_t>((range + 1) * range_columns);
+        const auto* const first = rows.columns.data() + begin;
+        const auto* const last = std::lower_bound(first, rows.columns.data() + end, past);
+        const auto count = static_cast<std::size_t>(last - first);
+        if (!ranges_[range])
+            ranges_[range] = std::make_unique<column_range>(pool_->bytes_max());
+        if (auto taken = ranges_[range]->append(rows_ + i, rows.columns.subspan(begin, count),
+                                                rows.values.subspan(begin, count));
+            !taken)
+            return taken;
+        begin += count;
+        entries_ += count;
+    }
+    return {};
+}
+
+result<void> sparse_columns_builder::append(const sparse_rows& rows) {
+    if (auto fits = columns::check_rows(size_, rows_, rows.rows()); !fits)
+        return fits;
+    if (auto good = check_rows(rows, {rows_, size_.columns}); !good)
+        return good;
+    for (std::size_t i = 0; i < rows.rows(); ++i)
+        if (auto taken = take_row(rows, i); !taken)
+            return taken;
+    rows_ += rows.rows();
+    return {};
+}
+
+result<std::unique_ptr<const sparse_columns>> sparse_columns_builder::finish() {
+    if (auto complete = columns::check_complete(size_, rows_); !complete)
+        return complete.failure();
+    sparse_memory memory;
+    for (const auto& [to, bytes] :
+         {std::pair{&memory.starts, (size_.columns + 1) * sizeof(std::int64_t)},
+          std::pair{&memory.row_numbers, entries_ * sizeof(std::int32_t)},
+          std::pair{&memory.values, entries_ * sizeof(float)}}) {
+        auto taken = pool_->allocate(bytes);
+        if (!taken)
+            return taken.failure().in("a matrix of " + std::to_string(entries_) + " entries");
+        *to = std::move(*taken);
+    }
+    auto* const starts = as<std::int64_t>(memory.starts);
+    auto* const row_numbers = as<std::int32_t>(memory.row_numbers);
+    auto* const values = as<float>(memory.values);
+    starts[0] = 0;
+    for (std::size_t r = 0; r < ranges_.size(); ++r) {
+        const std::size_t first = r * range_columns;
+        const std::size_t count = std::min(range_columns, size_.columns - first);
+        std::vector<std::int64_t> next(count + 1);
+        if (ranges_[r])
+            ranges_[r]->for_each(
+                [&](std::int32_t, std::uint16_t column, float) { ++next[column + 1u]; });
+        next[0] = starts[first];
+        for (std::size_t j = 0; j < count; ++j)
+            starts[first + j + 1] = next[j + 1] += next[j];
+        if (ranges_[r])
+            ranges_[r]->for_each([&](std::int32_t row, std::uint16_t column, float value) {
+                const auto at = static_cast<std::size_t>(next[column]++);
+                row_numbers[at] = row;
+                values[at] = value;
+            });
+        ranges_[r].reset(); // its memory is needed for what follows
+    }
+    return std::unique_ptr<const sparse_columns>{new sparse_columns{size_, std::move(memory)}};
+}
+
+} // namespace troupe
