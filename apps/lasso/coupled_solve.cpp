@@ -21,7 +21,7 @@ struct effort {
 // variable.
 class by_products {
   public:
-    static constexpr effort per_pass{20, 0.05, 60, 1e-6};
+    static constexpr effort per_pass{10, 0.05, 30, 1e-2};
 
     explicit by_products(coupled_set& set) : set_{set}, image_(set.values.size()) {}
 
