@@ -170,7 +170,8 @@ struct SavedState {
   number @0 :UInt64;            # the phase
   names @1 :List(Text);         # state of the program's part, one tensor each
   phases @2 :List(SavedPhase);  # of a scheduler: its own phases from `number` on that have been chosen
-  deltas @3 :List(SavedPhase);  # of a scheduler: of the phases before `number` that a later phase still brings, or needs
+  deltas @3 :List(SavedPhase);  # of a scheduler: of the phases before `number` that a later phase still brings, or needs;
+                                # of a worker: to be applied as soon as its part is loaded, if the run goes on as another one
   milestones @4 :UInt32;        # of a scheduler: probes that have been concluded
   blocks @5 :List(SavedBlock);  # of a worker: those of its next turns
   stopsAt @6 :UInt64;           # of a scheduler: the phase at which the run ends, as a probe has concluded; 0: none has

@@ -200,9 +200,8 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
 }
 
 void leader::write_checkpoint() {
-    const auto commit = std::make_shared<saved_commit>(
-        saved_commit{static_cast<std::uint32_t>(workers()),
-                     static_cast<std::uint32_t>(schedulers()), *commits_.latest()});
+    const auto commit =
+        std::make_shared<saved_commit>(saved_commit{shape_of(options_.what), *commits_.latest()});
     intent_.commit = commit_state::writing;
     const auto folder = std::make_shared<std::string>();
     work_.submit(*options_.io, {.label = "save",

@@ -224,6 +224,19 @@ struct ended_run {
     std::vector<held_block> blocks;  // in the order of their numbers
 };
 
+// What the parts of a run were at a phase, for another run to go on from: all phases below it have been folded. Those that
+// were under way are dropped.
+struct carried_run {
+    std::uint64_t phase = 0;
+    std::vector<saved_part> schedulers; // in their order
+    std::vector<saved_part> workers;    // in their order
+    // Of phases that the workers have not applied: each worker does, in order, as soon as its part has been loaded.
+    std::vector<phase_deltas> unapplied;
+};
+struct carried_site : program_site {
+    std::vector<number_range> rows; // of each worker
+};
+
 // A result that a run has left behind, to be used on data: the run's or other data. Both may be of anybody: what the files
 // say is checked as it is read, and the data may have other columns. Its workers, variables and blocks are of no run.
 struct result_use : program_site {
@@ -280,6 +293,13 @@ struct program {
     // `troupe predict`: a line for each row of the data, in order, or for whatever else is predicted. Targets are not to
     // be looked at: those of data without any are zeros. Empty: the program predicts nothing. Blocks on files.
     std::function<result<void>(const result_use&, prediction_table&)> predict = {};
+    // `troupe run --resume` with another window, with other numbers of schedulers or workers, or, after the program has
+    // said that the run is done, with another stop.gap: makes of what the parts of the run `before` were what those of the
+    // run `now` are loaded from. That one goes on with run.phase, which may be raised; its phases below count as ones that
+    // changed nothing. Pure. errc::usage with what has to be as it was. Empty: a run goes on as the same alone.
+    std::function<result<void>(const carried_site& before, const carried_site& now,
+                               carried_run& run)>
+        carry_over = {};
     std::string module_sha256 = {}; // of its module's file; empty: it is part of troupe
 };
 

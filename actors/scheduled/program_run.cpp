@@ -70,6 +70,12 @@ void write_run(proto::ProgramRun::Builder to, const program_run& run) {
     write(to.initBlocks(static_cast<capnp::uint>(shares.blocks.size())), shares.blocks);
 }
 
+commit_shape shape_of(const program_run& run) {
+    return {static_cast<std::uint32_t>(run.shares.rows.size()),
+            static_cast<std::uint32_t>(run.shares.variables.size()),
+            read_schedule(run.app.getSchedule()).window, run.app.getStop().getGap()};
+}
+
 program_site site_of(const program_run& run, memory_pool& memory) {
     program_site site;
     site.settings = run.app.getProgram().getSettings();
@@ -87,8 +93,7 @@ program_site site_of(const program_run& run, memory_pool& memory) {
 
 namespace {
 
-constexpr std::uint32_t window_max = 64; // agrees with program_app.capnp, like the next two
-constexpr std::uint32_t workers_max = 1024;
+constexpr std::uint32_t workers_max = 1024; // agrees with program_app.capnp, like the next one
 constexpr std::uint32_t schedulers_max = 64;
 
 error bad(const std::string& sentence) {

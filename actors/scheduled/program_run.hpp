@@ -9,6 +9,7 @@
 
 #include "actors/agent/role.hpp"
 #include "actors/scheduled/balance.hpp"
+#include "actors/scheduled/carry_over.hpp"
 #include "actors/scheduled/program.hpp"
 #include "schemas/program_app.capnp.h"
 #include "schemas/scheduled.capnp.h"
@@ -26,6 +27,7 @@ struct program_run {
 };
 
 void write_run(proto::ProgramRun::Builder to, const program_run& run);
+commit_shape shape_of(const program_run& run);
 program_site site_of(const program_run& run, memory_pool& memory);
 
 // Whether workers save what they are when the run ends, too: blocks are with them.

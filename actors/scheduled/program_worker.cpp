@@ -135,16 +135,16 @@ void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
     facts_->set("waits", "");
     next_ = state->number;
     applied_ = options_.bound().applied_before(next_);
-    const auto from = std::make_shared<std::optional<saved_part>>();
+    const auto from = std::make_shared<std::optional<saved_state>>();
     if (body.hasState())
-        *from = std::move(state->part);
+        *from = std::move(*state);
     const auto made = std::make_shared<std::vector<held_block>>(); // in the beginning
     work_.submit(*options_.compute,
                  {.label = "load",
                   .work = [part = options_.part, shelf = shelf_, from,
                            made](compute_context&) -> result<void> {
                       if (*from)
-                          return part->load(**from);
+                          return load(*part, **from);
                       if (!shelf)
                           return {};
                       auto blocks = first_blocks(*part, *shelf);
@@ -160,6 +160,15 @@ void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
                                   return quit(fits.failure());
                           started();
                       }});
+}
+
+result<void> program_worker::load(worker_part& part, const saved_state& from) {
+    if (auto loaded = part.load(from.part); !loaded)
+        return loaded;
+    for (const phase_deltas& deltas : from.deltas)
+        if (auto applied = part.apply(deltas); !applied)
+            return applied;
+    return {};
 }
 
 result<std::vector<held_block>> program_worker::first_blocks(worker_part& part,

@@ -71,6 +71,7 @@ class program_worker final : public actor {
     static result<std::vector<held_block>> first_blocks(worker_part& part,
                                                         const block_shelf& shelf);
     // On the device, where this actor may have ended.
+    static result<void> load(worker_part& part, const saved_state& from);
     static result<void> compute(assignment& a, worker_part& part, compute_context& context);
     static result<void> compute_partials(assignment& a, worker_part& part,
                                          compute_context& context);

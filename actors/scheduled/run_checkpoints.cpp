@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* manifest_file = "manifest.json";
 constexpr const char* format_name = "troupe-checkpoint";
-constexpr std::uint64_t format_version = 4; // 1 to 3 are those of networks
+constexpr std::uint64_t format_version = 5; // 1 to 3 are those of networks
 constexpr const char* folder_prefix = "phase-";
 
 error bad(const fs::path& where, const std::string& sentence) {
@@ -139,7 +139,7 @@ result<fs::path> run_checkpoints::save(const saved_commit& commit) {
         std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span{header})};
         for (const named_tensor& t : tensors)
             pieces.push_back(t.bytes);
-        const std::string file = member_name(m, commit.workers) + ".safetensors";
+        const std::string file = member_name(m, commit.shape.workers) + ".safetensors";
         auto written = write_file(to_write(partial->path() / file), pieces);
         if (!written)
             return written.failure();
@@ -157,8 +157,10 @@ result<fs::path> run_checkpoints::save(const saved_commit& commit) {
                            {"job", "program"},
                            {"program", of_.program},
                            {"settings", of_.settings},
-                           {"workers", commit.workers},
-                           {"schedulers", commit.schedulers},
+                           {"workers", commit.shape.workers},
+                           {"schedulers", commit.shape.schedulers},
+                           {"window", commit.shape.window},
+                           {"gap", commit.shape.gap},
                            {"phase", commit.members.front().number},
                            {"members", std::move(members)}};
     const std::string text = manifest.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
@@ -307,14 +309,21 @@ result<std::optional<saved_commit>> run_checkpoints::latest(memory_pool& memory)
                                       "choose another checkpoint.directory"};
     const json workers = manifest->value("workers", json{});
     const json schedulers = manifest->value("schedulers", json{});
+    const json window = manifest->value("window", json{}), gap = manifest->value("gap", json{});
     const json members = manifest->value("members", json{});
+    if (!window.is_number_unsigned() || window.get<std::uint64_t>() > window_max ||
+        !gap.is_number())
+        return bad(checkpoint, "its window or its gap is none");
     if (!workers.is_number_unsigned() || !schedulers.is_number_unsigned() || !members.is_array() ||
         workers.get<std::uint64_t>() > members.size() ||
         schedulers.get<std::uint64_t>() != members.size() - workers.get<std::uint64_t>())
         return bad(checkpoint, "its members are not those of a run");
-    saved_commit commit{workers.get<std::uint32_t>(), schedulers.get<std::uint32_t>(), {}};
+    saved_commit commit{{workers.get<std::uint32_t>(), schedulers.get<std::uint32_t>(),
+                         window.get<std::uint32_t>(), gap.get<double>()},
+                        {}};
     for (std::size_t m = 0; m < members.size(); ++m) {
-        auto state = load_member(checkpoint, members[m], member_name(m, commit.workers), memory);
+        auto state =
+            load_member(checkpoint, members[m], member_name(m, commit.shape.workers), memory);
         if (!state)
             return state.failure();
         commit.members.push_back(std::move(*state));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_folder.hpp"
+#include "actors/scheduled/carry_over.hpp"
 #include "actors/scheduled/saved_state.hpp"
 
 namespace troupe::scheduled {
@@ -23,13 +24,12 @@ namespace troupe::scheduled {
 // What a checkpoint belongs to: a run goes on only from one of the same.
 struct checkpoint_identity {
     std::string program;
-    std::string settings; // the app file's data, program, schedule and seed, as text
+    std::string settings; // as text, what the app file says and carry_over.hpp cannot change
 };
 
 // A commit: what all actors of a run were at a phase, workers first, then schedulers.
 struct saved_commit {
-    std::uint32_t workers = 0;
-    std::uint32_t schedulers = 0;
+    commit_shape shape;
     std::vector<saved_state> members;
 };
 

@@ -18,6 +18,8 @@ enum class coupling : std::uint8_t {
     check, // variables that are correlated are not updated together
 };
 
+inline constexpr std::uint32_t window_max = 64; // agrees with program_app.capnp
+
 struct schedule_settings {
     schedule_kind kind = schedule_kind::dynamic;
     std::uint32_t window =

@@ -23,10 +23,12 @@ struct saved_state {
     std::uint64_t number = 0; // the phase
     saved_part part;
     std::vector<phase> phases; // of a scheduler: its own from `number` on that have been chosen
-    std::deque<phase_deltas> deltas; // of a scheduler: those before `number` that are still needed
-    std::uint32_t milestones = 0;    // probes that have been concluded
-    std::vector<held_block> blocks;  // of a worker: those of its next turns
-    run_end end;                     // of a scheduler
+    // Of a scheduler: those before `number` that are still needed. Of a worker: to be applied as soon as its part is loaded
+    // (carry_over.hpp).
+    std::deque<phase_deltas> deltas;
+    std::uint32_t milestones = 0;   // probes that have been concluded
+    std::vector<held_block> blocks; // of a worker: those of its next turns
+    run_end end;                    // of a scheduler
 };
 
 // Writes the state's lists, and its tensors into `tensors`, which become attachments of the same message.

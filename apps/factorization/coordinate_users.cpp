@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 
 #include "actors/scheduled/named_numbers.hpp"
 #include "apps/factorization/coordinate_start.hpp"
@@ -18,6 +19,19 @@ error of_another_build(const coordinate_step& step, const coordinate_rows& rows)
 
 double square_of(float f) {
     return static_cast<double>(f) * static_cast<double>(f);
+}
+
+// Calls f(place, value) for each value of the tiles: its place in the order of users, and of items for each, which is the
+// same however items are divided into tiles.
+template <class Tile, class Function>
+void in_order_of_users(std::span<Tile> tiles, const std::vector<std::uint32_t>& counts,
+                       Function f) {
+    std::vector<std::size_t> next(counts.size());
+    std::exclusive_scan(counts.begin(), counts.end(), next.begin(), std::size_t{0});
+    for (Tile& tile : tiles)
+        for (std::size_t v = 0; v < tile.users.size(); ++v)
+            for (std::size_t k = tile.starts[v]; k < tile.starts[v + 1]; ++k)
+                f(next[tile.users[v]]++, tile.values[k]);
 }
 
 } // namespace
@@ -245,10 +259,9 @@ std::string coordinate_users::describe(const scheduled::phase& p) const {
 // ---- as it is saved ----
 
 result<scheduled::saved_part> coordinate_users::save() const {
-    std::vector<float> residuals;
-    residuals.reserve(ratings_.learned().ratings());
-    for (const rating_tile& tile : ratings_.learned().tiles())
-        residuals.insert(residuals.end(), tile.values.begin(), tile.values.end());
+    std::vector<float> residuals(ratings_.learned().ratings());
+    in_order_of_users(ratings_.learned().tiles(), ratings_.counts(),
+                      [&](std::size_t at, float r) { residuals[at] = r; });
     scheduled::state_writer write{*options_.memory};
     write("user factors", users_.values<float>())("item factors", items_.values<float>())(
         "residuals", residuals)("moments", std::array{all_.count, all_.mean, all_.squares})(
@@ -278,11 +291,8 @@ result<void> coordinate_users::load(const scheduled::saved_part& saved) {
         return error{errc::protocol, "the saved users of factorization have other sizes"};
     std::ranges::copy(*users, users_.mutable_values<float>().begin());
     std::ranges::copy(*items, items_.mutable_values<float>().begin());
-    auto from = residuals->begin();
-    for (rating_tile& tile : ratings_.learned().tiles()) {
-        std::copy_n(from, tile.values.size(), tile.values.begin());
-        from += static_cast<std::ptrdiff_t>(tile.values.size());
-    }
+    in_order_of_users(ratings_.learned().tiles(), ratings_.counts(),
+                      [&](std::size_t at, float& r) { r = (*residuals)[at]; });
     all_ = {(*moments)[0], (*moments)[1], (*moments)[2]};
     out_ = out->front() < 0 ? std::optional<std::size_t>{} : static_cast<std::size_t>(out->front());
     return {};

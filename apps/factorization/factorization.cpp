@@ -1,5 +1,6 @@
 #include "apps/factorization/factorization.hpp"
 
+#include "apps/factorization/carry_over.hpp"
 #include "apps/factorization/coordinate_items.hpp"
 #include "apps/factorization/coordinate_users.hpp"
 #include "apps/factorization/factorization.capnp.h"
@@ -57,7 +58,8 @@ scheduled::program factorization_program() {
             .schedules = {scheduled::schedule_kind::rotation, scheduled::schedule_kind::cyclic},
             .result_is_with_workers = true,
             .score = score,
-            .predict = predict_ratings};
+            .predict = predict_ratings,
+            .carry_over = carry_over};
 }
 
 } // namespace troupe::factorization

@@ -1,5 +1,6 @@
 #include "apps/lasso/lasso.hpp"
 
+#include "apps/lasso/carry_over.hpp"
 #include "apps/lasso/lasso.capnp.h"
 #include "apps/lasso/lasso_rows.hpp"
 #include "apps/lasso/lasso_scheduler.hpp"
@@ -48,7 +49,8 @@ scheduled::program lasso_program() {
                     return write_result(site, run.schedulers);
                 },
             .score = score,
-            .predict = predict};
+            .predict = predict,
+            .carry_over = carry_over};
 }
 
 } // namespace troupe::lasso

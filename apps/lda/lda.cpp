@@ -22,6 +22,15 @@ result<std::unique_ptr<Base>> make(const Site& site) {
     return std::unique_ptr<Base>{std::make_unique<Part>(options_of(site, *settings))};
 }
 
+// With another window: the topics' totals are told to the workers that much earlier or later.
+result<void> carry_over(const scheduled::carried_site& before, const scheduled::carried_site& now,
+                        scheduled::carried_run&) {
+    if (before.rows == now.rows)
+        return {};
+    return error{errc::usage, "documents and their topics are with the workers: give as many by "
+                              "schedule.workers"};
+}
+
 } // namespace
 
 scheduled::program lda_program() {
@@ -38,7 +47,8 @@ scheduled::program lda_program() {
             .schedules = {scheduled::schedule_kind::rotation},
             .result_is_with_workers = true,
             .score = score,
-            .predict = predict};
+            .predict = predict,
+            .carry_over = carry_over};
 }
 
 } // namespace troupe::lda

@@ -133,6 +133,13 @@ class Rotation(TroupeTest):
         resumed = self.troupe("run", self.app(slow), "--nodes", 2, "--resume")
         self.assertEqual(resumed.code, 0, str(resumed))
         self.assertEqual(self.result(), expected)
+        fewer = self.troupe("run", self.app(slow), "--nodes", 3, "--resume")
+        self.assertEqual(fewer.code, 2, str(fewer))
+        self.assertIn("is of a run with 2 workers, 1 shard and window 1; documents and their topics", fewer.err)
+        wider = self.troupe("run", self.app(slow), "--nodes", 2, "--resume", "--set", "schedule.rotation.window=3",
+                            "--set", "stop.sweeps=4020", "--json")
+        self.assertEqual(wider.code, 0, str(wider))
+        self.assertGreaterEqual(len(wider.event("sweep")), 20, str(wider))
         for bound in ("stop.sweeps=1", "stop.phases=3"):     # passed long ago
             at_once = self.troupe("run", self.app(slow), "--nodes", 2, "--resume", "--set", bound, timeout=30)
             self.assertEqual(at_once.code, 0, str(at_once))

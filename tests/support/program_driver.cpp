@@ -149,28 +149,44 @@ result<void> program_driver::deal(scheduled::worker_part& worker,
 }
 
 result<void> program_driver::start_anew() {
-    std::vector<scheduled::saved_part> of_schedulers, of_workers;
+    auto saved = end();
+    if (!saved)
+        return saved.failure();
+    saved->unapplied.clear();
+    if (auto made = make_parts(); !made)
+        return made;
+    return load(*saved);
+}
+
+result<void> program_driver::load(const scheduled::carried_run& from) {
+    for (std::size_t i = 0; i < schedulers_.size(); ++i)
+        if (auto loaded = schedulers_[i]->load(from.schedulers[i]); !loaded)
+            return loaded;
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+        if (auto loaded = workers_[i]->load(from.workers[i]); !loaded)
+            return loaded;
+        for (const phase_deltas& deltas : from.unapplied)
+            if (auto applied = workers_[i]->apply(deltas); !applied)
+                return applied;
+    }
+    return {};
+}
+
+result<scheduled::carried_run> program_driver::end() const {
+    scheduled::carried_run run{result_.phases, {}, {}, deltas_};
     for (const auto& part : schedulers_) {
         auto saved = part->save();
         if (!saved)
             return saved.failure();
-        of_schedulers.push_back(std::move(*saved));
+        run.schedulers.push_back(std::move(*saved));
     }
     for (const auto& part : workers_) {
         auto saved = part->save();
         if (!saved)
             return saved.failure();
-        of_workers.push_back(std::move(*saved));
+        run.workers.push_back(std::move(*saved));
     }
-    if (auto made = make_parts(); !made)
-        return made;
-    for (std::size_t i = 0; i < schedulers_.size(); ++i)
-        if (auto loaded = schedulers_[i]->load(of_schedulers[i]); !loaded)
-            return loaded;
-    for (std::size_t i = 0; i < workers_.size(); ++i)
-        if (auto loaded = workers_[i]->load(of_workers[i]); !loaded)
-            return loaded;
-    return {};
+    return run;
 }
 
 // ---- phases ----
@@ -294,10 +310,17 @@ result<driven_result> program_driver::run() {
         return made.failure();
     if (auto made = make_blocks(); !made)
         return made.failure();
-    if (auto chosen = choose_possible(0); !chosen)
+    const std::uint64_t begin = run_.start ? run_.start->phase : 0;
+    if (run_.start)
+        if (auto loaded = load(*run_.start); !loaded)
+            return loaded.failure();
+    for (std::uint64_t n = bound().applied_before(begin); n < begin; ++n)
+        deltas_.push_back({n, {}}); // they are in what it started from
+    result_.phases = chosen_ = begin;
+    if (auto chosen = choose_possible(begin); !chosen)
         return chosen.failure();
     std::uint64_t end = run_.phases_max;
-    for (std::uint64_t m = 0; m < end; ++m) {
+    for (std::uint64_t m = begin; m < end; ++m) {
         if (m == run_.restart)
             if (auto restarted = start_anew(); !restarted)
                 return restarted.failure();

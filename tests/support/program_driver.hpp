@@ -50,6 +50,7 @@ struct driven_run {
     std::uint64_t rows_per_piece = 100;
     std::optional<std::uint64_t>
         restart; // before this phase all parts are saved, made anew and loaded
+    std::optional<scheduled::carried_run> start = {}; // it goes on from this, of the same shape
 };
 
 struct driven_result {
@@ -73,6 +74,12 @@ class program_driver {
     // Once. What a part fails with ends the run.
     result<driven_result> run();
 
+    // After run(): what another run goes on from, by the program's carry_over if it is of another shape.
+    result<scheduled::carried_run> end() const;
+    scheduled::carried_site carried_site() const {
+        return {site(), ranges_of(rows_.rows(), run_.workers)};
+    }
+
     scheduled::scheduler_part& scheduler(std::size_t i) { return *schedulers_.at(i); }
     scheduled::worker_part& worker(std::size_t i) { return *workers_.at(i); }
     scheduled::program_site site() const;
@@ -93,6 +100,7 @@ class program_driver {
     result<scheduled::payload> compute_one(const scheduled::phase& p, std::uint32_t worker,
                                            std::uint32_t scheduler);
     result<void> start_anew();
+    result<void> load(const scheduled::carried_run& from);
     result<void> save_all();
 
     const driven_run run_;

@@ -65,12 +65,11 @@ class program_of_data final : public job {
             return app_.error_at("schedule.rotation", counted(blocks(devices), "block") + " for " +
                                                           counted(shape.columns, "variable") +
                                                           "; give fewer workers or blocks");
-        if (!devices.empty() && saved_.from &&
-            (saved_.from->workers != workers(devices) || saved_.from->schedulers != schedulers()))
-            return error{errc::usage, "--resume: " + saved_.folder + " is of a run with " +
-                                          counted(saved_.from->workers, "worker") + " and " +
-                                          counted(saved_.from->schedulers, "shard") +
-                                          "; give as many by schedule.workers and schedule.shards"};
+        if (!devices.empty() && saved_.from && !what_.carry_over &&
+            !goes_on_as_it_is(saved_.from->shape, shape_on(devices), saved_.from->members))
+            return cannot_go_on("the program " + what_.name +
+                                " goes on as the same run alone: give as many by schedule.workers "
+                                "and schedule.shards, the same window and the same stop.gap");
         return {};
     }
 
@@ -116,16 +115,15 @@ class program_of_data final : public job {
         options.run = run.number;
         options.listener = &run.listener;
         options.io = run.io;
-        if (auto fits = check_place(run.devices); fits)
-            options.what = share_out_to(run.devices);
-        else
+        if (auto fits = check_place(run.devices); !fits) {
             options.refusal = fits.failure();
+        } else {
+            options.what = share_out_to(run.devices);
+            options.refusal = go_on(options);
+        }
         options.data = data_;
         options.devices = run.devices;
         options.checkpoints = saved_.to;
-        options.resumed_from = saved_.folder;
-        if (saved_.from)
-            options.resume = std::move(saved_.from->members);
         if (app_.app().hasCheckpoint())
             options.between_commits =
                 std::chrono::seconds{app_.app().getCheckpoint().getEverySeconds()};
@@ -133,6 +131,42 @@ class program_of_data final : public job {
     }
 
   private:
+    error cannot_go_on(const std::string& why) const {
+        return {errc::usage, "--resume: " + saved_.folder + " is of a run with " +
+                                 text_of(saved_.from->shape) + "; " + why};
+    }
+    // From the checkpoint, if there is one. What keeps it from that.
+    std::optional<error> go_on(leader_options& options) {
+        if (!saved_.from)
+            return std::nullopt;
+        options.resumed_from = saved_.folder;
+        const commit_shape& from = saved_.from->shape;
+        if (goes_on_as_it_is(from, shape_of(options.what), saved_.from->members)) {
+            options.resume = std::move(saved_.from->members);
+            return std::nullopt;
+        }
+        const auto site = [&](const program_run& run) {
+            return carried_site{site_of(run, *saved_.memory), run.shares.rows};
+        };
+        const data_shape data = data_->shape();
+        const std::size_t blocks = from.workers * blocks_per_worker();
+        if (from.workers == 0 || from.workers > data.rows || from.schedulers == 0 ||
+            std::max<std::uint64_t>(from.schedulers, blocks) > data.columns)
+            return cannot_go_on("no run of this data has so many; use another checkpoint");
+        carried_site before =
+            site({app_.app(), &what_, share_out(*data_, from.workers, from.schedulers, blocks)});
+        before.schedule.window = from.window;
+        before.stop.gap = from.gap;
+        auto carried =
+            carry_over(what_, before, site(options.what), std::move(saved_.from->members));
+        if (!carried)
+            return cannot_go_on(carried.failure().message());
+        options.resume = std::move(*carried);
+        return std::nullopt;
+    }
+    commit_shape shape_on(const std::vector<plan_device>& devices) const {
+        return shape_of(share_out_to(devices));
+    }
     // If none are asked for, one for each device that there is enough data for.
     std::size_t workers(const std::vector<plan_device>& devices) const {
         const auto schedule = app_.app().getSchedule();
@@ -145,11 +179,12 @@ class program_of_data final : public job {
         return std::clamp<std::uint64_t>(most, 1, std::max<std::size_t>(devices.size(), 1));
     }
     std::size_t schedulers() const { return app_.app().getSchedule().getShards(); }
-    std::size_t blocks(const std::vector<plan_device>& devices) const {
+    std::size_t blocks_per_worker() const { // 0: variables do not rotate
         const auto schedule = app_.app().getSchedule();
-        return schedule.isRotation()
-                   ? workers(devices) * schedule.getRotation().getBlocksPerWorker()
-                   : 0;
+        return schedule.isRotation() ? schedule.getRotation().getBlocksPerWorker() : 0;
+    }
+    std::size_t blocks(const std::vector<plan_device>& devices) const {
+        return workers(devices) * blocks_per_worker();
     }
     program_run share_out_to(const std::vector<plan_device>& devices) const {
         return {app_.app(), &what_,
@@ -172,7 +207,7 @@ std::vector<doubtful_key> doubts_of(proto::ProgramSchedule::Reader schedule) {
                                      "correlations; leave it out, or give couple: check"}};
 }
 
-// A run goes on only with the same data, program, schedule and seed: what it computes depends on them.
+// A run goes on only with the same data, program, schedule and seed: what it has computed depends on them.
 std::string identity_of(const program_app& app, const program& what, const data_shape& data) {
     capnp::MallocMessageBuilder copy;
     copy.setRoot(app.app());
@@ -181,8 +216,15 @@ std::string identity_of(const program_app& app, const program& what, const data_
     all.disownResult();
     all.disownCheckpoint();
     all.disownBase();
-    if (all.hasSchedule())
-        all.getSchedule().setWorkers(0); // as many as there are, however they are asked for
+    auto schedule = all.getSchedule(); // a run may go on with others (carry_over.hpp):
+    schedule.setWorkers(0);
+    schedule.setShards(1);
+    if (schedule.isDynamic())
+        schedule.getDynamic().setWindow(0);
+    else if (schedule.isCyclic())
+        schedule.getCyclic().setWindow(0);
+    else
+        schedule.getRotation().setWindow(0);
     return render_app(capnp::DynamicStruct::Reader{all.asReader()}, app.members()) + "module " +
            what.module_sha256 + ", " + std::to_string(data.rows) + " rows, " +
            std::to_string(data.columns) + " columns, " + std::to_string(data.entries) + " entries";

@@ -24,7 +24,7 @@ payload numbers(std::vector<double> values) {
 
 // Of two workers and a scheduler, at this phase.
 saved_commit commit_at(std::uint64_t number) {
-    saved_commit commit{2, 1, {}};
+    saved_commit commit{{2, 1, 4, 1e-3}, {}};
     for (std::size_t m = 0; m < 3; ++m) {
         saved_state state;
         state.number = number;
@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(a_commit_comes_back_as_it_was) {
     BOOST_REQUIRE(store.save(commit_at(40)).ok());
     const auto back = store.latest(memory()).value();
     BOOST_REQUIRE(back.has_value());
-    BOOST_TEST(back->workers == 2u);
-    BOOST_TEST(back->schedulers == 1u);
+    BOOST_TEST(text_of(back->shape) == "2 workers, 1 shard and window 4");
+    BOOST_TEST(back->shape.gap == 1e-3);
     BOOST_REQUIRE(back->members.size() == 3u);
     const saved_state& scheduler = back->members[2];
     BOOST_TEST(scheduler.number == 40u);
@@ -141,7 +141,9 @@ BOOST_AUTO_TEST_CASE(other_runs_and_damaged_files_are_refused) {
     BOOST_TEST(with("\"b\"", "\"c\"").find("no tensor part.c") != std::string::npos);
     BOOST_TEST(with("\"job\": \"program\"", "\"job\": 5").find("not of a program") !=
                std::string::npos);
-    BOOST_TEST(with("\"format_version\": 4", "\"format_version\": 5").find("another build") !=
+    BOOST_TEST(with("\"window\": 4", "\"window\": 65").find("window") != std::string::npos);
+    BOOST_TEST(with("\"gap\": 0.001", "\"gap\": \"0.001\"").find("gap") != std::string::npos);
+    BOOST_TEST(with("\"format_version\": 5", "\"format_version\": 4").find("another build") !=
                std::string::npos);
     BOOST_TEST(with("{", "[").find("not of a program") != std::string::npos);
     std::ofstream{saved / "manifest.json"} << manifest;

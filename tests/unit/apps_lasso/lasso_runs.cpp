@@ -177,20 +177,54 @@ lasso_case precise_case() {
     return c;
 }
 
-result<lasso_result> run_lasso(const lasso_case& c, const matrix_rows& rows) {
+namespace {
+
+// A run, and what its settings are in.
+struct lasso_driver {
+    lasso_driver(const lasso_case& c, const matrix_rows& rows,
+                 std::optional<scheduled::carried_run> start = {}) {
+        write_settings(c, message.initRoot<proto::LassoSettings>());
+        driven_run run = c.run;
+        run.settings = message.getRoot<capnp::AnyPointer>().asReader();
+        if (run.program.name.empty())
+            run.program = program_of(c);
+        run.start = std::move(start);
+        driver.emplace(std::move(run), rows);
+    }
+    result<lasso_result> run() {
+        auto driven = driver->run();
+        if (!driven)
+            return driven.failure();
+        auto solutions = merged(*driven);
+        driven->saved.clear(); // in the driver's memory
+        return lasso_result{std::move(*driven), std::move(solutions)};
+    }
+
     capnp::MallocMessageBuilder message;
-    write_settings(c, message.initRoot<proto::LassoSettings>());
-    driven_run run = c.run;
-    run.settings = message.getRoot<capnp::AnyPointer>().asReader();
-    if (run.program.name.empty())
-        run.program = program_of(c);
-    program_driver driver{std::move(run), rows};
-    auto driven = driver.run();
-    if (!driven)
-        return driven.failure();
-    auto solutions = merged(*driven);
-    driven->saved.clear(); // in the driver's memory
-    return lasso_result{std::move(*driven), std::move(solutions)};
+    std::optional<program_driver> driver;
+};
+
+} // namespace
+
+result<lasso_result> run_lasso(const lasso_case& c, const matrix_rows& rows) {
+    return lasso_driver{c, rows}.run();
+}
+
+result<lasso_result> run_lasso(const lasso_case& before, const lasso_case& now,
+                               const matrix_rows& rows) {
+    lasso_driver first{before, rows};
+    if (auto ran = first.run(); !ran)
+        return ran;
+    auto carried = first.driver->end();
+    if (!carried)
+        return carried.failure();
+    const lasso_driver to{now, rows};
+    scheduled::carried_site site = to.driver->carried_site();
+    site.memory = first.driver->site().memory;
+    if (auto fits = lasso::lasso_program().carry_over(first.driver->carried_site(), site, *carried);
+        !fits)
+        return fits.failure();
+    return lasso_driver{now, rows, std::move(*carried)}.run();
 }
 
 // ---- data ----

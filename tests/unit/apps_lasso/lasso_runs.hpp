@@ -35,6 +35,9 @@ struct lasso_result {
     std::vector<lasso::solution> solutions; // of all schedulers together
 };
 result<lasso_result> run_lasso(const lasso_case& c, const matrix_rows& rows);
+// Goes on as `now` from the last phase of `before`.
+result<lasso_result> run_lasso(const lasso_case& before, const lasso_case& now,
+                               const matrix_rows& rows);
 
 // ---- data ----
 

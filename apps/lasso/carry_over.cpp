@@ -1,0 +1,243 @@
+#include "apps/lasso/carry_over.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "actors/scheduled/named_numbers.hpp"
+#include "apps/lasso/newton_steps.hpp"
+#include "apps/lasso/settings.hpp"
+#include "apps/lasso/solutions.hpp"
+
+namespace troupe::lasso {
+
+namespace {
+
+using scheduled::number_range;
+using scheduled::saved_part;
+
+error bad() {
+    return {errc::protocol, "the saved parts of lasso do not fit together"};
+}
+
+// Numbers by name of all parts, one after the other; `each` for each variable, or row, or none at all.
+template <class Number = double>
+result<std::vector<Number>> joined(const std::vector<saved_part>& parts, const char* name,
+                                   std::uint64_t count, std::size_t each = 1) {
+    std::vector<Number> all;
+    for (const saved_part& part : parts) {
+        const auto numbers = scheduled::read_state<Number>(part, name);
+        if (!numbers)
+            return numbers.failure();
+        all.insert(all.end(), numbers->begin(), numbers->end());
+    }
+    if (!all.empty() && all.size() != count * each)
+        return bad();
+    return all;
+}
+
+std::span<const double> of(const std::vector<double>& all, const number_range& range,
+                           std::size_t each = 1) {
+    return all.empty() ? std::span<const double>{}
+                       : std::span{all}.subspan(range.first * each, range.count * each);
+}
+
+// ---- schedulers ----
+
+result<std::vector<solution>> joined_solutions(const std::vector<saved_part>& parts) {
+    std::vector<solution> all;
+    for (const saved_part& part : parts) {
+        auto own = read_solutions(part);
+        if (!own)
+            return own.failure();
+        if (&part == &parts.front()) {
+            all = std::move(*own);
+            continue;
+        }
+        if (own->size() != all.size())
+            return bad();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const solution& more = (*own)[i];
+            all[i].columns.insert(all[i].columns.end(), more.columns.begin(), more.columns.end());
+            all[i].values.insert(all[i].values.end(), more.values.begin(), more.values.end());
+        }
+    }
+    return all;
+}
+
+std::vector<solution> of(const std::vector<solution>& all, const number_range& range) {
+    std::vector<solution> own;
+    for (const solution& s : all) {
+        solution& to = own.emplace_back();
+        to.numbers = s.numbers;
+        for (std::size_t i = 0; i < s.columns.size(); ++i) {
+            const auto column = static_cast<std::uint64_t>(s.columns[i]);
+            if (column < range.first || column - range.first >= range.count)
+                continue;
+            to.columns.push_back(s.columns[i]);
+            to.values.push_back(s.values[i]);
+        }
+    }
+    return own;
+}
+
+// Places in "course", as lasso_scheduler::save has them.
+enum course_number : std::uint8_t {
+    has_begun = 0,
+    is_done = 1,
+    may_gain = 2,
+    has_shifted = 3,
+    first_of_judged = 10,
+    last_of_judged = 12,
+    weight = 14,
+    waits = 16,
+    has_returned = 17,
+    probe_from = 18,
+    course_numbers = 19,
+};
+
+// What is true of the new run before its first probe.
+void begin_anew(std::vector<double>& course, bool is_logistic, double rows) {
+    if (course[has_begun] == 0) { // at the beginning
+        std::ranges::fill(course, 0.0);
+        course[weight] = rows;
+        return;
+    }
+    for (const std::size_t at : {is_done, may_gain, waits, has_returned, probe_from})
+        course[at] = 0;
+    std::fill(course.begin() + first_of_judged, course.begin() + last_of_judged + 1, 0.0);
+    if (is_logistic) // the problem that the intercept is shifted for is no more
+        course[has_shifted] = 1;
+}
+
+// What the schedulers know of all variables.
+struct whole_model {
+    std::vector<double> course, values, facts, squares;
+    std::vector<double>
+        sizes; // of the last changes, if the schedule is dynamic; of another, it begins anew
+    std::vector<solution> solutions;
+};
+
+result<whole_model> joined_model(const std::vector<saved_part>& parts,
+                                 const scheduled::carried_site& before, bool is_dynamic,
+                                 bool is_logistic) {
+    const std::uint64_t columns = before.data.columns;
+    const auto course = scheduled::read_state<double>(parts.front(), "course");
+    auto values = joined(parts, "values", columns), facts = joined(parts, "facts", columns, 2),
+         squares = joined(parts, "weighted squares", columns);
+    auto sizes = is_dynamic ? joined(parts, "order", columns) : std::vector<double>{};
+    auto solutions = joined_solutions(parts);
+    if (const error* failure =
+            scheduled::first_failure(course, values, facts, squares, sizes, solutions))
+        return *failure;
+    if (course->size() != course_numbers || values->empty())
+        return bad();
+    whole_model model{{course->begin(), course->end()},
+                      std::move(*values),
+                      std::move(*facts),
+                      std::move(*squares),
+                      std::move(*sizes),
+                      std::move(*solutions)};
+    begin_anew(model.course, is_logistic, static_cast<double>(before.data.rows));
+    if (model.course[has_begun] == 0) {
+        model.facts.clear();
+        model.squares.clear();
+    }
+    return model;
+}
+
+result<saved_part> part_of(const whole_model& model, const number_range& own, bool is_dynamic,
+                           bool is_logistic, memory_pool& memory) {
+    const std::array<double, 1> first_in_turn{0};
+    const std::array<double, 6> probe_is_due{0, 0, 0, 0, 0, 1};
+    const std::array<std::int64_t, 1> no_products{0};
+    const std::span<const double> none;
+    const std::span<const std::int64_t> no_numbers;
+    scheduled::state_writer write{memory};
+    write("course", model.course)("values", of(model.values, own));
+    write("facts", of(model.facts, own, 2))("weighted squares", of(model.squares, own));
+    write("order", is_dynamic ? of(model.sizes, own) : std::span<const double>{first_in_turn});
+    write("phases", no_numbers)("phase variables", no_numbers)("phase gradients", none);
+    write("product numbers", no_products)("known products", no_numbers);
+    write("product places", std::span<const std::int32_t>{})("products", none);
+    write("working set", no_numbers)("others", no_numbers)("facts of others", none);
+    write("rule", probe_is_due);
+    write("steps", is_logistic ? newton_steps{}.save() : std::vector<double>{});
+    write("fresh gradients", none)("judged gradients", none)("judged values", none);
+    auto part = std::move(write).finish();
+    if (!part)
+        return part;
+    if (auto more = append_solutions(memory, of(model.solutions, own), *part); !more)
+        return more.failure();
+    return part;
+}
+
+result<void> carry_schedulers(const scheduled::carried_site& before,
+                              const scheduled::carried_site& now, scheduled::carried_run& run) {
+    const auto settings = read_settings(now.settings);
+    if (!settings)
+        return settings.failure();
+    const bool is_dynamic = now.schedule.kind == scheduled::schedule_kind::dynamic;
+    const auto model = joined_model(run.schedulers, before, is_dynamic, settings->is_logistic());
+    if (!model)
+        return model.failure();
+    run.schedulers.clear();
+    for (const number_range& own : now.variables) {
+        auto part = part_of(*model, own, is_dynamic, settings->is_logistic(), *now.memory);
+        if (!part)
+            return part.failure();
+        run.schedulers.push_back(std::move(*part));
+    }
+    return {};
+}
+
+// ---- workers ----
+
+result<void> carry_workers(const scheduled::carried_site& now, scheduled::carried_run& run) {
+    const auto settings = read_settings(now.settings);
+    if (!settings)
+        return settings.failure();
+    std::vector<const char*> names{"residual"};
+    if (settings->is_logistic())
+        names.insert(names.end(), {"margins", "weights"});
+    std::vector<std::vector<double>> whole;
+    for (const char* name : names) {
+        auto all = joined(run.workers, name, now.data.rows);
+        if (!all)
+            return all.failure();
+        if (all->empty())
+            return bad();
+        whole.push_back(std::move(*all));
+    }
+    const std::vector<saved_part> before = std::exchange(run.workers, {});
+    for (const number_range& own : now.rows) {
+        scheduled::state_writer write{*now.memory};
+        for (std::size_t i = 0; i < names.size(); ++i)
+            write(names[i], of(whole[i], own));
+        const auto residual = of(whole[0], own);
+        write("residual sum", std::array{std::accumulate(residual.begin(), residual.end(), 0.0)});
+        if (settings->is_logistic()) {
+            const auto intercept = scheduled::read_state<double>(before.front(), "intercept");
+            if (!intercept)
+                return intercept.failure();
+            write("intercept", *intercept);
+        }
+        auto part = std::move(write).finish();
+        if (!part)
+            return part.failure();
+        run.workers.push_back(std::move(*part));
+    }
+    return {};
+}
+
+} // namespace
+
+result<void> carry_over(const scheduled::carried_site& before, const scheduled::carried_site& now,
+                        scheduled::carried_run& run) {
+    if (auto carried = carry_schedulers(before, now, run); !carried)
+        return carried;
+    return now.rows == before.rows ? result<void>{} : carry_workers(now, run);
+}
+
+} // namespace troupe::lasso
