@@ -18,7 +18,8 @@ struct ProgramApp $A.doc("A program of scheduled parameters: data, program, sche
       $A.doc("Bounds of the run, which ends at the first that is reached. A gap of 1e-6 when absent.");
   result @5 :ProgramResult $A.doc("What the program leaves behind. Nothing is written when absent.");
   checkpoint @6 :ProgramCheckpoint
-      $A.doc("Folder and frequency of checkpoints, from which --resume goes on. Nothing is saved when absent.");
+      $A.doc("Folder and frequency of checkpoints, from which --resume goes on, also with larger bounds when the run is over. "
+          "Nothing is saved when absent.");
   seed @7 :UInt64 = 1
       $A.doc("Seed of everything that is drawn at random. The same app file on as many workers and shards gives the same "
           "result.");

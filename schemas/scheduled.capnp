@@ -36,6 +36,8 @@
 # If part of the result is with the workers, the run ends at a phase marked `stop`, before which everybody saves what it is. If
 # a probe concludes that the run is over, this is the first phase that is chosen after the probe has been folded: the variables
 # are then some phases further than those that the probe has judged, the same number in every run.
+# If the run has checkpoints it ends there in any case, so that it can go on with other bounds: schedulers send their variables
+# as they were at the probe, and then go on to that phase.
 #
 # Failures: at a marked phase everybody saves what it is at that phase, without waiting for what is under way: a worker before
 # it computes it, a scheduler before it folds it, with its phases that are under way and the deltas that are in flight. If an
@@ -68,6 +70,7 @@ struct ProgramRun {
   variables @12 :List(NumberRange);  # of each scheduler
   moduleSha256 @13 :Text;       # of the program's module; empty: it is part of troupe
   blocks @14 :List(NumberRange);  # variables of each block; empty if variables do not rotate
+  savesEnd @15 :Bool;           # the run has checkpoints: everybody saves what it is when the run is over
 }
 
 struct SchedulerOptions {
@@ -191,9 +194,11 @@ struct SavedPhase {
 }
 
 struct StateSaved {
-  # Everybody to leader, at a phase marked `save`.
+  # Everybody to leader, at a phase marked `save`; and, if the run has checkpoints and no part of the result is with the
+  # workers, at the one marked `stop`.
   incarnation @0 :UInt32;
   state @1 :SavedState;
+  last @2 :Bool;                # it is that one
 }                               # attachments: those of `state`
 
 struct ProgramEnded {

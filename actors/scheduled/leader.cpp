@@ -191,7 +191,12 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());
-    if (!commits_.take(*who, std::move(*state)))
+    const bool is_new = commits_.take(*who, std::move(*state));
+    if (body.getLast()) {
+        answers_.saved_ends.insert(*who);
+        return end_if_over();
+    }
+    if (!is_new)
         return;
     facts_->set("commit", std::to_string(commits_.phase()));
     intent_.commit = commit_state::none;
@@ -228,9 +233,7 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
     if (!who)
         return;
-    const bool also_workers =
-        ends_with_workers(*options_.what.what, read_schedule(options_.what.app.getSchedule()).kind);
-    if (is_worker(*who) && !also_workers)
+    if (is_worker(*who) && !ends_with_workers(options_.what))
         return reject("a worker does not end the run");
     if (course_ != course::running)
         return; // an actor is lost: the end will be computed again
@@ -241,9 +244,29 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
         report_.bound = bound_reached(read_stop(options_.what.app.getStop()),
                                       {state->end.is_done, intent_.is_time_up, state->milestones,
                                        std::max(report_.phases, state->number)});
-    answers_.ends.insert_or_assign(*who, std::move(*state));
-    if (answers_.ends.size() == schedulers() + (also_workers ? workers() : 0))
-        write_result();
+    answers_.ends.try_emplace(*who, std::move(*state));
+    end_if_over();
+}
+
+// All have told what they end with, and, for the checkpoint, what they are at the end. A run that is stopped by hand has its
+// checkpoint already.
+void leader::end_if_over() {
+    const bool also_workers = ends_with_workers(options_.what);
+    const bool keeps_end = options_.checkpoints && !report_.failure;
+    if (course_ != course::running ||
+        answers_.ends.size() < schedulers() + (also_workers ? workers() : 0) ||
+        (keeps_end && !also_workers && answers_.saved_ends.size() < cast_.size()))
+        return;
+    enter(course::writing);
+    if (keeps_end && also_workers) {
+        std::vector<saved_state> all;
+        for (const auto& [member, state] : answers_.ends)
+            all.push_back(state);
+        commits_.start_from(std::move(all));
+    }
+    if (keeps_end)
+        write_checkpoint();
+    write_result();
 }
 
 namespace {
@@ -271,7 +294,6 @@ result<ended_run> run_of(std::map<std::size_t, saved_state> ends, std::size_t wo
 } // namespace
 
 void leader::write_result() {
-    enter(course::writing);
     if (!options_.what.app.hasResult() || !options_.what.what->write_result)
         return finish(report_.failure);
     struct output {
@@ -328,20 +350,13 @@ void leader::stop(proto::StopRun::Reader, const frame&) {
     go_for(options_.checkpoints ? wish::save_and_stop : wish::stop);
 }
 
-std::string leader::stopped_text() const {
-    std::string text = "stopped after " + counted(report_.milestones, "sweep");
-    if (!report_.checkpoint.empty())
-        text += "; " + report_.checkpoint + " is saved, --resume goes on from it";
-    return text;
-}
-
 void leader::finish(std::optional<error> failure) {
     if (course_ == course::finished)
         return;
     enter(course::finished);
     work_.forget();
     if (failure && failure->code() == errc::cancelled)
-        failure = error{errc::cancelled, stopped_text()};
+        failure = error{errc::cancelled, report_.stopped_text()};
     for (const actor_address agent : cast_.agents()) {
         unwatch(agent);
         send(agent, release_message(run(), failure));

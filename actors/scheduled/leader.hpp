@@ -23,6 +23,7 @@
 #include "actors/scheduled/run_bounds.hpp"
 #include "actors/scheduled/run_checkpoints.hpp"
 #include "actors/scheduled/run_incarnation.hpp"
+#include "schemas/base/quantities.hpp"
 #include "schemas/scheduled.capnp.h"
 
 namespace troupe::scheduled {
@@ -98,10 +99,10 @@ class leader final : public actor {
 
     // ---- the end ----
     void ended(proto::ProgramEnded::Reader body, const frame& f);
+    void end_if_over();
     void write_result();
     void stop(proto::StopRun::Reader body, const frame& f);
     void finish(std::optional<error> failure);
-    std::string stopped_text() const;
     std::string placement_json() const;
 
     // Of members: workers come first, then schedulers.
@@ -146,6 +147,13 @@ class leader final : public actor {
         std::string checkpoint;            // folder of the last one
         std::string bound;                 // of `stop`, that has ended the run
         standstill still;
+
+        std::string stopped_text() const {
+            std::string text = "stopped after " + counted(milestones, "sweep");
+            if (!checkpoint.empty())
+                text += "; " + checkpoint + " is saved, --resume goes on from it";
+            return text;
+        }
     };
 
     struct intents {
@@ -156,6 +164,7 @@ class leader final : public actor {
     struct answers {
         std::vector<bool> started;               // by member: StartProgram
         std::map<std::size_t, saved_state> ends; // by member: what it is at the end
+        std::set<std::size_t> saved_ends;        // members whose last StateSaved has come
     };
 
     leader_options options_;

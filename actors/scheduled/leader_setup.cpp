@@ -165,7 +165,12 @@ void leader::start_incarnation() {
         (is_worker(m) ? incarnation_.workers : incarnation_.schedulers)
             .push_back(cast_.address_of(m));
     answers_.started.assign(cast_.size(), false);
-    answers_.ends.clear();
+    answers_.saved_ends.clear();
+    // Schedulers that start at a phase behind the last probe do not come by it again.
+    const bool is_behind = commits_.latest() != nullptr && !ends_with_workers(options_.what);
+    std::erase_if(answers_.ends, [&](const auto& end) {
+        return !is_behind || end.second.number >= commits_.phase();
+    });
     const auto* states = commits_.latest();
     for (std::size_t m = 0; m < cast_.size(); ++m) {
         frame_builder<proto::StartProgram> message;

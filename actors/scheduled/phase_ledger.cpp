@@ -18,15 +18,9 @@ std::optional<std::uint64_t> phase_ledger::next_own() const noexcept {
     std::uint64_t number = chosen_;
     while (owner(number) != shape_.scheduler)
         ++number;
-    if (shape_.bound().applied_before(number) > folded_ || !chooses(number))
+    if (shape_.bound().applied_before(number) > folded_)
         return std::nullopt;
     return number;
-}
-
-bool phase_ledger::chooses(std::uint64_t number) const noexcept {
-    return owns(number) && std::ranges::none_of(entries_, [](const auto& e) {
-               return e.second.header.mark == phase_mark::stop;
-           });
 }
 
 step phase_ledger::next() const {

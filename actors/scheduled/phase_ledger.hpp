@@ -82,11 +82,9 @@ class phase_ledger {
     // ---- what is known ----
     std::uint64_t folded() const noexcept { return folded_; } // all phases below it
     bool owns(std::uint64_t number) const noexcept { return owner(number) == shape_.scheduler; }
-    // Whether an own phase is still to be chosen: nothing is behind the end of a run, once that is known.
-    bool chooses(std::uint64_t number) const noexcept;
-    // Whether that is to be done as soon as phase `folded`, which is next, has been folded.
+    // Whether an own phase is to be chosen as soon as phase `folded`, which is next, has been folded.
     bool becomes_possible(std::uint64_t number, std::uint64_t folded) const noexcept {
-        return chooses(number) && shape_.bound().applied_before(number) == folded + 1;
+        return owns(number) && shape_.bound().applied_before(number) == folded + 1;
     }
     const phase& own(std::uint64_t number) const;    // chosen and not yet folded
     phase_header header(std::uint64_t number) const; // of one that is next

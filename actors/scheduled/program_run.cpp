@@ -59,6 +59,7 @@ void write_run(proto::ProgramRun::Builder to, const program_run& run) {
     to.setEntries(run.shares.data.entries);
     to.setSparse(run.shares.data.is_sparse);
     to.setWorkers(static_cast<std::uint32_t>(run.shares.rows.size()));
+    to.setSavesEnd(run.app.hasCheckpoint());
     const auto write = [](auto list, const std::vector<number_range>& ranges) {
         for (capnp::uint i = 0; i < list.size(); ++i) {
             list[i].setFirst(ranges[i].first);
@@ -193,6 +194,7 @@ result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options
     made.stop = site.stop;
     made.seed = site.seed;
     made.result_is_with_workers = ends_with_workers(**what, site.schedule.kind);
+    made.saves_end = options.getRun().getSavesEnd();
     if (!site.blocks.empty())
         made.shape.ring = site.ring();
     return prepared<scheduler_actor>(on, "scheduler-" + std::to_string(site.scheduler),
@@ -228,6 +230,7 @@ result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader option
     made.schedulers = static_cast<std::uint32_t>(site.variables.size());
     made.window = site.schedule.window;
     made.result_is_with_workers = ends_with_workers(**what, site.schedule.kind);
+    made.saves_end = options.getRun().getSavesEnd();
     if (!site.blocks.empty())
         made.ring = site.ring();
     return prepared<program_worker>(on, "worker-" + std::to_string(site.worker), std::move(made));

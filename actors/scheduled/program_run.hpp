@@ -32,6 +32,9 @@ program_site site_of(const program_run& run, memory_pool& memory);
 
 // Whether workers save what they are when the run ends, too: blocks are with them.
 bool ends_with_workers(const program& what, schedule_kind by);
+inline bool ends_with_workers(const program_run& run) {
+    return ends_with_workers(*run.what, read_schedule(run.app.getSchedule()).kind);
+}
 
 inline constexpr const char* scheduler_role = "scheduler";
 inline constexpr const char* worker_role = "program-worker";

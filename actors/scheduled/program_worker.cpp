@@ -38,7 +38,7 @@ result<void> program_worker::compute_partials(assignment& a, worker_part& part,
 
 bool program_worker::saves_at(phase_mark mark) const noexcept {
     return mark == phase_mark::save ||
-           (mark == phase_mark::stop && options_.result_is_with_workers);
+           (mark == phase_mark::stop && (options_.result_is_with_workers || options_.saves_end));
 }
 
 program_worker::program_worker(actor_context& context, program_worker_options options)
@@ -286,10 +286,13 @@ void program_worker::submit(std::shared_ptr<assignment> a) {
 void program_worker::computed(assignment& a) {
     const std::uint64_t number = a.told.number;
     show(number + 1, options_.bound().applied_before(number), a.description);
-    if (a.mark == phase_mark::save)
-        send_state(a, frame_builder<proto::StateSaved>{});
-    else if (a.is_saved)
+    if (a.is_saved && a.mark == phase_mark::stop && options_.result_is_with_workers) {
         send_state(a, frame_builder<proto::ProgramEnded>{});
+    } else if (a.is_saved) {
+        frame_builder<proto::StateSaved> saved;
+        saved.body().setLast(a.mark == phase_mark::stop);
+        send_state(a, std::move(saved));
+    }
     if (!a.told.is_probe)
         send_partial(static_cast<std::uint32_t>(number % options_.schedulers), a,
                      a.partials.front());

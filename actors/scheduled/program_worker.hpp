@@ -29,6 +29,7 @@ struct program_worker_options {
     std::uint32_t window = 0;
     std::optional<rotation> ring = {};   // if the variables rotate
     bool result_is_with_workers = false; // program::result_is_with_workers
+    bool saves_end = false;              // ProgramRun.savesEnd
 
     staleness bound() const noexcept { return {window, ring}; }
 };

@@ -294,9 +294,26 @@ result<saved_state> load_member(const fs::path& checkpoint, const json& map,
 } // namespace
 
 result<std::optional<saved_commit>> run_checkpoints::latest(memory_pool& memory) const {
-    const fs::path checkpoint = latest_folder();
-    if (checkpoint.empty())
+    const auto folders = all();
+    if (folders.empty())
         return std::optional<saved_commit>{};
+    auto newest = load(folders.back(), memory);
+    if (newest)
+        return std::optional{std::move(*newest)};
+    const error& why = newest.failure();
+    if (why.code() == errc::usage)
+        return why;
+    const auto usable = std::find_if(folders.rbegin() + 1, folders.rend(),
+                                     [&](const fs::path& f) { return load(f, memory).ok(); });
+    if (usable == folders.rend())
+        return error{why.code(), why.message() + "; no earlier checkpoint is usable: run without "
+                                                 "--resume and with another checkpoint.directory"};
+    return error{why.code(), why.message() + "; to go on from " + usable->string() +
+                                 ", which is whole, move " + folders.back().string() +
+                                 " elsewhere and use --resume again"};
+}
+
+result<saved_commit> run_checkpoints::load(const fs::path& checkpoint, memory_pool& memory) const {
     auto manifest = read_manifest_of(checkpoint);
     if (!manifest)
         return manifest.failure();
@@ -328,7 +345,7 @@ result<std::optional<saved_commit>> run_checkpoints::latest(memory_pool& memory)
             return state.failure();
         commit.members.push_back(std::move(*state));
     }
-    return std::optional{std::move(commit)};
+    return commit;
 }
 
 } // namespace troupe::scheduled

@@ -39,7 +39,8 @@ class run_checkpoints {
     static result<run_checkpoints> open(std::filesystem::path directory, std::uint32_t keep,
                                         checkpoint_identity of);
 
-    // The newest commit; none if there is no checkpoint. Its tensors are in memory of `memory`.
+    // The newest commit; none if there is no checkpoint. Its tensors are in memory of `memory`. If it is damaged, the error
+    // names the newest one that is whole.
     result<std::optional<saved_commit>> latest(memory_pool& memory) const;
     // The folder of the newest checkpoint; empty if there is none.
     std::filesystem::path latest_folder() const;
@@ -51,6 +52,7 @@ class run_checkpoints {
         : folder_{std::move(folder)}, keep_{keep}, of_{std::move(of)} {}
 
     std::vector<std::filesystem::path> all() const; // checkpoints, oldest first
+    result<saved_commit> load(const std::filesystem::path& checkpoint, memory_pool& memory) const;
 
     checkpoint_folder folder_;
     std::uint32_t keep_;

@@ -1,5 +1,7 @@
 #include "actors/scheduled/scheduler_actor.hpp"
 
+#include "actors/scheduled/scheduler_compute.hpp"
+
 namespace troupe::scheduled {
 
 namespace {
@@ -59,6 +61,7 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     run_ = std::move(to);
     course_ = course::waiting;
     to_mark_ = phase_mark::none;
+    has_sent_result_ = false;
     ledger_ = std::move(ledger);
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
@@ -187,41 +190,6 @@ void scheduler_actor::go_on() {
     }
 }
 
-// What is of a few numbers is computed in the handler: handing it to a device would take longer.
-template <class T>
-void scheduler_actor::compute(step::kind kind, std::uint64_t number, bool is_small,
-                              std::function<result<T>()> work, std::function<void(T&)> then) {
-    static constexpr const char* labels[] = {"",     "schedule", "save",  "end",
-                                             "pull", "absorb",   "judge", "conclude"};
-    if (is_small) {
-        auto value = work();
-        if (!value) {
-            course_ = course::ended;
-            return quit(value.failure());
-        }
-        return then(*value);
-    }
-    course_ = course::busy;
-    const auto made = std::make_shared<std::optional<T>>();
-    work_.submit(*options_.compute,
-                 {.label = labels[kind],
-                  .number = work_id{number},
-                  .version = state_version{ledger_.folded()},
-                  .work = [made, work = std::move(work)](compute_context&) -> result<void> {
-                      auto value = work();
-                      if (!value)
-                          return value.failure();
-                      *made = std::move(*value);
-                      return {};
-                  },
-                  .then =
-                      [this, made, then = std::move(then)] {
-                          course_ = course::idle;
-                          then(**made);
-                          go_on();
-                      }});
-}
-
 result<scheduler_actor::choice> scheduler_actor::choose(scheduler_part& part, std::uint64_t number,
                                                         std::uint64_t seed,
                                                         const std::optional<rotation>& ring) {
@@ -333,7 +301,9 @@ void scheduler_actor::conclude(std::uint64_t number) {
         [this, number](standing& now) {
             ++milestones_;
             show_progress();
-            if (options_.shape.scheduler == 0) {
+            // Of those that were under way when the run was over nobody is told.
+            const bool is_of_run = options_.result_is_with_workers || end_.phase == 0;
+            if (options_.shape.scheduler == 0 && is_of_run) {
                 frame_builder<proto::ProbeDone> news;
                 news.body().setIncarnation(run_.number);
                 news.body().setNumber(number);
@@ -356,19 +326,8 @@ void scheduler_actor::folded(payload changes) {
         news.body().setNumber(done);
         send(options_.leader, std::move(news));
     }
-    if (options_.stop.phases > 0 && done >= options_.stop.phases &&
-        !options_.result_is_with_workers)
+    if (options_.stop.phases > 0 && done >= options_.stop.phases && !options_.ends_at_mark())
         end();
-}
-
-void scheduler_actor::end() {
-    compute<saved_part>(
-        step::stop, ledger_.folded(), false, [part = options_.part] { return part->save(); },
-        [this](saved_part& part) {
-            frame_builder<proto::ProgramEnded> ended;
-            send_state(std::move(part), std::move(ended));
-            course_ = course::ended;
-        });
 }
 
 void scheduler_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
@@ -377,23 +336,6 @@ void scheduler_actor::on_rejected(proto::Rejected::Reader body, const frame& f) 
         f.from() == options_.leader || run_.worker(f.from()) || run_.scheduler(f.from());
     if (is_of_run && !body.getGone())
         quit(read_failure(body).in("a message was refused"));
-}
-
-template <class Message>
-void scheduler_actor::send_state(saved_part part, frame_builder<Message> message) {
-    message.body().setIncarnation(run_.number);
-    saved_state state{.number = ledger_.folded(),
-                      .part = std::move(part),
-                      .phases = ledger_.own_phases(),
-                      .deltas = ledger_.recent_deltas(),
-                      .milestones = milestones_,
-                      .blocks = {},
-                      .end = end_};
-    std::vector<tensor> tensors;
-    write_state(message.body().initState(), state, tensors);
-    for (tensor& t : tensors)
-        message.attach(std::move(t));
-    send(options_.leader, std::move(message));
 }
 
 } // namespace troupe::scheduled

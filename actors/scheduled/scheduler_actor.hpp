@@ -26,6 +26,10 @@ struct scheduler_actor_options {
     stop_settings stop;
     std::uint64_t seed = 0;
     bool result_is_with_workers = false; // program::result_is_with_workers
+    bool saves_end = false;              // ProgramRun.savesEnd
+
+    // The run ends at a phase that is marked so, not at a probe.
+    bool ends_at_mark() const noexcept { return result_is_with_workers || saves_end; }
 };
 
 class scheduler_actor final : public actor {
@@ -67,6 +71,7 @@ class scheduler_actor final : public actor {
     bool is_last(std::uint64_t number) const;
     void concluded(std::uint64_t probe, bool is_done);
     void end();
+    void send_result(std::function<void()> then);
     void show_progress() const; // to inspectors
 
     // Work of the part that leaves a value: `then` is called with it, and the scheduler goes on.
@@ -80,8 +85,10 @@ class scheduler_actor final : public actor {
     void give_out(phase chosen, phase_mark mark); // to the workers
     void send_phase(const phase& chosen, phase_mark mark);
     void send_deltas(const phase_header& of, const payload& deltas);
+    void send_state(saved_part part, frame_builder<proto::StateSaved> message);
+    void send_state(saved_part part, frame_builder<proto::ProgramEnded> message);
     template <class Message>
-    void send_state(saved_part part, frame_builder<Message> message);
+    void send_state_in(saved_part part, frame_builder<Message> message);
     template <class Body>
     std::optional<phase_header>
     header_of(Body body); // none if it is of an earlier incarnation, or rejected
@@ -95,6 +102,7 @@ class scheduler_actor final : public actor {
         restored_; // phases that were under way in the state to start from; sent when the phases begin
     phase_mark to_mark_ = phase_mark::none; // the next phase that is chosen
     run_end end_;                           // as a probe has concluded
+    bool has_sent_result_ = false;          // in this incarnation
     std::uint32_t milestones_ = 0;          // probes that have been concluded
     const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
     worker_progress progress_; // of a run; scheduler 0 keeps it, as every run has one

@@ -1,8 +1,8 @@
-// What a scheduler tells the workers and the other schedulers of its phases, and where the run stops.
+// What a scheduler tells of its phases and of its state, and where the run stops.
 #include <algorithm>
 #include <array>
 
-#include "actors/scheduled/scheduler_actor.hpp"
+#include "actors/scheduled/scheduler_compute.hpp"
 
 namespace troupe::scheduled {
 
@@ -51,20 +51,73 @@ void scheduler_actor::send_deltas(const phase_header& of, const payload& deltas)
     }
 }
 
+template <class Message>
+void scheduler_actor::send_state_in(saved_part part, frame_builder<Message> message) {
+    message.body().setIncarnation(run_.number);
+    saved_state state{.number = ledger_.folded(),
+                      .part = std::move(part),
+                      .phases = ledger_.own_phases(),
+                      .deltas = ledger_.recent_deltas(),
+                      .milestones = milestones_,
+                      .blocks = {},
+                      .end = end_};
+    std::vector<tensor> tensors;
+    write_state(message.body().initState(), state, tensors);
+    for (tensor& t : tensors)
+        message.attach(std::move(t));
+    send(options_.leader, std::move(message));
+}
+
+void scheduler_actor::send_state(saved_part part, frame_builder<proto::StateSaved> message) {
+    send_state_in(std::move(part), std::move(message));
+}
+void scheduler_actor::send_state(saved_part part, frame_builder<proto::ProgramEnded> message) {
+    send_state_in(std::move(part), std::move(message));
+}
+
 // Workers have begun later phases meanwhile. What is with them is saved at the first one that has not been chosen.
 void scheduler_actor::concluded(std::uint64_t probe, bool is_done) {
     const bool is_over =
         is_done || (options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps);
-    if (is_over && end_.phase == 0)
-        end_ = {options_.shape.bound().first_after(probe), is_done};
-    if (is_over && !options_.result_is_with_workers)
+    if (is_over && !options_.ends_at_mark())
         return end();
+    const bool is_first = is_over && end_.phase == 0;
+    if (is_first)
+        end_ = {options_.shape.bound().first_after(probe), is_done};
+    if (is_first && !options_.result_is_with_workers)
+        return send_result([this] { folded({}); });
     folded({});
+}
+
+// The variables as they are: what is in flight at a probe is no part of the result.
+void scheduler_actor::send_result(std::function<void()> then) {
+    has_sent_result_ = true;
+    compute<saved_part>(
+        step::stop, ledger_.folded(), false, [part = options_.part] { return part->save(); },
+        [this, then = std::move(then)](saved_part& part) {
+            send_state(std::move(part), frame_builder<proto::ProgramEnded>{});
+            then();
+        });
+}
+
+void scheduler_actor::end() {
+    compute<saved_part>(
+        step::stop, ledger_.folded(), false, [part = options_.part] { return part->save(); },
+        [this](saved_part& part) {
+            if (!has_sent_result_)
+                send_state(part, frame_builder<proto::ProgramEnded>{});
+            if (options_.saves_end && !options_.result_is_with_workers) {
+                frame_builder<proto::StateSaved> last;
+                last.body().setLast(true);
+                send_state(std::move(part), std::move(last));
+            }
+            course_ = course::ended;
+        });
 }
 
 // Whether the run stops at this phase, as far as that is known.
 bool scheduler_actor::is_last(std::uint64_t number) const {
-    if (!options_.result_is_with_workers || number == 0)
+    if (!options_.ends_at_mark() || number == 0)
         return false;
     const auto& ring = options_.shape.ring;
     const std::uint64_t swept = ring ? options_.stop.sweeps * ring->phases_per_sweep() : 0;

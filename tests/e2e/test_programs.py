@@ -221,7 +221,7 @@ class Programs(TroupeTest):
         part = newest / "worker-0.safetensors"
         part.write_bytes(part.read_bytes()[:-1] + b"x")
         damaged = self.troupe("run", self.app(slow), "--nodes", 2, "--resume")
-        self.assert_one_line_error(damaged, 2, "damaged", "worker-0.safetensors")
+        self.assert_one_line_error(damaged, 2, "damaged", "worker-0.safetensors", "to go on from")
 
     def test_a_run_goes_on_with_another_window_and_other_shares(self):
         text = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 1e-9, phases: 40") \

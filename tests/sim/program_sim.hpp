@@ -30,6 +30,8 @@ struct program_sim_shape {
     std::size_t nodes = 3;
     std::string result = {}; // a folder
     duration between_commits = std::chrono::milliseconds{5};
+    std::shared_ptr<scheduled::run_checkpoints> checkpoints = {};
+    std::optional<std::vector<scheduled::saved_state>> resume = {};
     bool is_stormy = true; // drops, delays, duplicates, reorders
 };
 
@@ -66,6 +68,8 @@ class program_sim {
         app.setSeed(seed_of_program);
         if (!shape_.result.empty())
             app.initResult().setDirectory(shape_.result);
+        if (shape_.checkpoints)
+            app.initCheckpoint().setDirectory("said to the leader");
         write(app);
         add_nodes();
         spawn(app.asReader());
@@ -137,7 +141,9 @@ class program_sim {
                                           .what = std::move(run),
                                           .data = shape_.data,
                                           .devices = devices_,
-                                          .between_commits = shape_.between_commits};
+                                          .between_commits = shape_.between_commits,
+                                          .checkpoints = shape_.checkpoints,
+                                          .resume = shape_.resume};
         root_ = run_node_->spawn_of_run<scheduled::leader>(77, "leader", std::move(options));
     }
 

@@ -256,17 +256,20 @@ BOOST_AUTO_TEST_CASE(no_message_says_what_an_own_phase_is_before_it_is_chosen) {
     BOOST_TEST((ledger.next().what == step::pull));
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_chosen_behind_the_end_of_a_run) {
-    phase_ledger ledger{{0, 1, 1, 4}};
+BOOST_AUTO_TEST_CASE(phases_behind_the_end_are_chosen_as_if_the_run_went_on) {
+    phase_ledger ledger{{0, 1, 1, 2}};
     ledger.scheduled({0, false, {}});
-    BOOST_TEST(ledger.chooses(1));
     ledger.scheduled({1, false, {}}, phase_mark::stop);
-    BOOST_TEST(!ledger.chooses(2));
+    BOOST_TEST((ledger.next().what == step::schedule));
+    ledger.scheduled({2, false, {}}, phase_mark::stop);
     BOOST_TEST((ledger.next().what == step::wait)); // for the partial result of phase 0
     BOOST_TEST(ledger.take_partial(0, {0}, {}).ok());
     BOOST_TEST((ledger.next().what == step::pull));
     ledger.folded({});
+    BOOST_TEST((ledger.next().what == step::schedule));
+    ledger.scheduled({3, false, {}}, phase_mark::stop);
     BOOST_TEST((ledger.next().what == step::stop));
+    BOOST_TEST(ledger.own_phases().size() == 3u); // a run that goes on from here has chosen them
 }
 
 BOOST_AUTO_TEST_CASE(a_saved_state_has_what_was_under_way_and_in_flight) {

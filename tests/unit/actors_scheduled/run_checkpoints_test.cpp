@@ -154,4 +154,25 @@ BOOST_AUTO_TEST_CASE(other_runs_and_damaged_files_are_refused) {
     BOOST_TEST(refusal(opened(folder)).find("worker-1.safetensors") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(of_a_damaged_one_the_newest_that_is_whole_is_named) {
+    const temporary_folder folder;
+    auto store = run_checkpoints::open(folder.path() / "saved", 9, {"chain", "settings"}).value();
+    std::vector<std::filesystem::path> saved;
+    for (const std::uint64_t number : {20u, 40u, 60u, 80u})
+        saved.push_back(store.save(commit_at(number)).value());
+    const auto damage = [&](std::size_t i) {
+        std::ofstream{saved[i] / "scheduler-0.safetensors", std::ios::app} << 'x';
+    };
+    damage(3);
+    std::filesystem::remove(saved[2] / "worker-0.safetensors");
+    const std::string said = refusal(store);
+    BOOST_TEST(said.starts_with((saved[3] / "scheduler-0.safetensors").string()), said);
+    BOOST_TEST(said.ends_with("; to go on from " + saved[1].string() + ", which is whole, move " +
+                              saved[3].string() + " elsewhere and use --resume again"),
+               said);
+    damage(0);
+    damage(1);
+    BOOST_TEST(refusal(store).ends_with("with another checkpoint.directory"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,43 @@
+// How a scheduler has its part compute. Part of scheduler_actor.
+#pragma once
+
+#include "actors/scheduled/scheduler_actor.hpp"
+
+namespace troupe::scheduled {
+
+// What is of a few numbers is computed in the handler: handing it to a device would take longer.
+template <class T>
+void scheduler_actor::compute(step::kind kind, std::uint64_t number, bool is_small,
+                              std::function<result<T>()> work, std::function<void(T&)> then) {
+    static constexpr const char* labels[] = {"",     "schedule", "save",  "end",
+                                             "pull", "absorb",   "judge", "conclude"};
+    if (is_small) {
+        auto value = work();
+        if (!value) {
+            course_ = course::ended;
+            return quit(value.failure());
+        }
+        return then(*value);
+    }
+    course_ = course::busy;
+    const auto made = std::make_shared<std::optional<T>>();
+    work_.submit(*options_.compute,
+                 {.label = labels[kind],
+                  .number = work_id{number},
+                  .version = state_version{ledger_.folded()},
+                  .work = [made, work = std::move(work)](compute_context&) -> result<void> {
+                      auto value = work();
+                      if (!value)
+                          return value.failure();
+                      *made = std::move(*value);
+                      return {};
+                  },
+                  .then =
+                      [this, made, then = std::move(then)] {
+                          course_ = course::idle;
+                          then(**made);
+                          go_on();
+                      }});
+}
+
+} // namespace troupe::scheduled
