@@ -1,8 +1,6 @@
 #include "actors/scheduled/result_mark.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <optional>
 
@@ -11,6 +9,7 @@
 
 #include "actors/checkpoint/file_writer.hpp"
 #include "actors/data/input_file.hpp"
+#include "actors/scheduled/written_files.hpp"
 #include "schemas/base/printable.hpp"
 
 namespace troupe::scheduled {
@@ -127,14 +126,8 @@ result<void> write_result_mark(const fs::path& folder, const std::string& progra
     json mark{{"program", program}};
     if (!words->empty())
         mark["words"] = std::move(*words);
-    const fs::path file = folder / result_mark_name;
-    errno = 0;
-    std::ofstream out{file, std::ios::binary | std::ios::trunc};
-    out << mark.dump(2) << '\n';
-    out.close();
-    if (out)
-        return {};
-    return error{errc::io, file.string() + ": cannot be written: " + std::strerror(errno)};
+    return write_file(folder / result_mark_name,
+                      [&](std::ofstream& out) { out << mark.dump(2) << '\n'; });
 }
 
 result<void> check_result_mark(const fs::path& folder, const std::string& program,

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/data/npy_elements.hpp"
+#include "actors/scheduled/written_files.hpp"
 #include "apps/factorization/factorization_limits.hpp"
 #include "schemas/base/limits.hpp"
 
@@ -46,25 +47,6 @@ std::vector<std::size_t> shape_of(const array_file& file, const factor_model& mo
     const std::size_t rows = file.is_of_users ? model.users : model.items;
     return file.is_biases ? std::vector<std::size_t>{rows}
                           : std::vector<std::size_t>{rows, model.rank};
-}
-
-// The header of NumPy's .npy format, version 1.0, of float32 in C order.
-std::string npy_header_of(const std::vector<std::size_t>& shape) {
-    std::string description = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
-    description += std::to_string(shape.front()) + ",";
-    if (shape.size() > 1)
-        description += " " + std::to_string(shape[1]);
-    description += "), }";
-    constexpr std::size_t preamble = 10, alignment = 64;
-    while ((preamble + description.size() + 1) % alignment != 0)
-        description += ' ';
-    description += '\n';
-    const auto length = static_cast<std::uint16_t>(description.size());
-    std::string header = "\x93NUMPY\x01";
-    header += '\0';
-    header += static_cast<char>(length & 0xff);
-    header += static_cast<char>(length >> 8);
-    return header + description;
 }
 
 result<std::vector<float>> read_array(const std::filesystem::path& path,
@@ -145,17 +127,6 @@ result<factor_model> read_description(const std::filesystem::path& path) {
 
 } // namespace
 
-result<void> write_file(const std::filesystem::path& path,
-                        const std::function<void(std::ofstream&)>& write) {
-    errno = 0;
-    std::ofstream file{path, std::ios::binary | std::ios::trunc};
-    write(file);
-    file.close();
-    if (file)
-        return {};
-    return error{errc::io, path.string() + ": cannot be written: " + std::strerror(errno)};
-}
-
 result<std::vector<std::string>> write_model(const std::filesystem::path& directory,
                                              const factor_model& model,
                                              const nlohmann::ordered_json& facts) {
@@ -169,21 +140,20 @@ result<std::vector<std::string>> write_model(const std::filesystem::path& direct
     if (facts.is_object())
         json.update(facts);
     std::vector<std::string> names{"model.json"};
-    if (auto written = write_file(directory / names.front(),
-                                  [&](std::ofstream& f) { f << json.dump(2) << '\n'; });
+    if (auto written = scheduled::write_file(directory / names.front(),
+                                             [&](std::ofstream& f) { f << json.dump(2) << '\n'; });
         !written)
         return written.failure();
     for (const array_file& file : array_files) {
         if (file.is_biases && !model.has_biases)
             continue;
         const auto write = [&](std::ofstream& f) {
-            const std::string header = npy_header_of(shape_of(file, model));
+            const std::vector<std::size_t> shape = shape_of(file, model);
             const std::vector<float>& values = model.*file.values;
-            f.write(header.data(), static_cast<std::streamsize>(header.size()));
-            f.write(reinterpret_cast<const char*>(values.data()),
-                    static_cast<std::streamsize>(values.size() * sizeof(float)));
+            f << scheduled::npy_header_of("<f4", shape);
+            scheduled::write_bytes(f, scheduled::bytes_of(std::span{values}));
         };
-        if (auto written = write_file(directory / file.name, write); !written)
+        if (auto written = scheduled::write_file(directory / file.name, write); !written)
             return written.failure();
         names.emplace_back(file.name);
     }
@@ -198,7 +168,7 @@ result<std::vector<std::string>> write_model(const std::filesystem::path& direct
             for (const std::string& line : lines)
                 f << line << '\n';
         };
-        if (auto written = write_file(directory / file.name, write); !written)
+        if (auto written = scheduled::write_file(directory / file.name, write); !written)
             return written.failure();
         names.emplace_back(file.name);
     }

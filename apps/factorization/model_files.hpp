@@ -12,8 +12,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -29,8 +27,5 @@ namespace troupe::factorization {
 result<std::vector<std::string>> write_model(const std::filesystem::path& directory,
                                              const factor_model& model,
                                              const nlohmann::ordered_json& facts);
-
-result<void> write_file(const std::filesystem::path& path,
-                        const std::function<void(std::ofstream&)>& write);
 
 } // namespace troupe::factorization

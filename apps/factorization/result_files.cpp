@@ -1,12 +1,12 @@
 #include "apps/factorization/result_files.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
 
 #include "actors/scheduled/named_numbers.hpp"
+#include "actors/scheduled/written_files.hpp"
 #include "apps/factorization/model_files.hpp"
 #include "apps/factorization/settings.hpp"
 #include "apps/factorization/sweep_sums.hpp"
@@ -15,26 +15,6 @@
 namespace troupe::factorization {
 
 namespace {
-
-// The shortest text that reads as this number.
-std::string text_of(float number) {
-    char text[32];
-    return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
-// A field of a CSV file, in quotes if it has to be.
-std::string field_of(const std::string& name) {
-    if (name.find_first_of(",\"\r\n") == std::string::npos)
-        return name;
-    std::string quoted = "\"";
-    for (const char c : name)
-        quoted += c == '"' ? "\"\"" : std::string(1, c);
-    return quoted + '"';
-}
-
-std::string name_of(const std::vector<std::string>& names, std::uint64_t number) {
-    return number < names.size() ? field_of(names[number]) : std::to_string(number);
-}
 
 bool has(const scheduled::saved_part& part, std::string_view name) {
     return std::ranges::find(part.names, name) != part.names.end();
@@ -94,7 +74,7 @@ result<void> write_rankings(const scheduled::result_site& site, const scheduled:
     }
     if (users != model.users)
         return error{errc::protocol, "the saved ratings are not of all users"};
-    return write_file(site.directory / "rankings.csv", [&](std::ofstream& f) {
+    return scheduled::write_file(site.directory / "rankings.csv", [&](std::ofstream& f) {
         f << "user,place,item,prediction\n";
         item_ranker ranker{model};
         std::uint64_t user = 0;
@@ -102,8 +82,9 @@ result<void> write_rankings(const scheduled::result_site& site, const scheduled:
             for (std::size_t u = 0; u < rows.users(); ++u, ++user) {
                 std::size_t place = 0;
                 for (const ranked_item& r : ranker.top(user, per_user, rows.of(u)))
-                    f << name_of(site.row_names, user) << ',' << ++place << ','
-                      << name_of(site.column_names, r.item) << ',' << text_of(r.prediction) << '\n';
+                    f << scheduled::name_or_number(site.row_names, user) << ',' << ++place << ','
+                      << scheduled::name_or_number(site.column_names, r.item) << ','
+                      << scheduled::text_of(r.prediction) << '\n';
             }
     });
 }

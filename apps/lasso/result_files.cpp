@@ -1,63 +1,22 @@
 #include "apps/lasso/result_files.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
 #include <fstream>
 #include <functional>
 
 #include <nlohmann/json.hpp>
 
 #include "actors/scheduled/named_numbers.hpp"
+#include "actors/scheduled/written_files.hpp"
 #include "apps/lasso/column_facts.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
 
 namespace troupe::lasso {
 
-std::string text_of(double number) {
-    char text[32];
-    return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
 namespace {
 
-// A field of a CSV file, in quotes if it has to be.
-std::string field_of(const std::string& name) {
-    if (name.find_first_of(",\"\r\n") == std::string::npos)
-        return name;
-    std::string quoted = "\"";
-    for (const char c : name)
-        quoted += c == '"' ? "\"\"" : std::string(1, c);
-    return quoted + '"';
-}
-
-// The header of NumPy's .npy format, version 1.0, of float64 in C order; `shape` as in Python: "(2, 3)".
-std::string npy_header(const std::string& shape) {
-    std::string description = "{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + ", }";
-    constexpr std::size_t preamble = 10, alignment = 64;
-    while ((preamble + description.size() + 1) % alignment != 0)
-        description += ' ';
-    description += '\n';
-    const auto length = static_cast<std::uint16_t>(description.size());
-    std::string header = "\x93NUMPY\x01";
-    header += '\0';
-    header += static_cast<char>(length & 0xff);
-    header += static_cast<char>(length >> 8);
-    return header + description;
-}
-
-result<void> write_file(const std::filesystem::path& path,
-                        const std::function<void(std::ofstream&)>& write) {
-    errno = 0;
-    std::ofstream file{path, std::ios::binary | std::ios::trunc};
-    write(file);
-    file.close();
-    if (file)
-        return {};
-    return error{errc::io, path.string() + ": cannot be written: " + std::strerror(errno)};
-}
+using namespace scheduled;
 
 // The solutions of all schedulers, for each lambda one after the other: their variables rise.
 result<std::vector<solution>> merged(std::span<const scheduled::saved_part> saved) {
@@ -99,25 +58,22 @@ result<std::vector<double>> scales_of(const scheduled::result_site& site,
     return scales;
 }
 
-void write_numbers(std::ofstream& file, const std::vector<double>& numbers) {
-    file.write(reinterpret_cast<const char*>(numbers.data()),
-               static_cast<std::streamsize>(numbers.size() * sizeof(double)));
-}
-
 void write_npy(std::ofstream& file, const std::vector<solution>& all, std::uint64_t columns) {
-    file << npy_header("(" + std::to_string(all.size()) + ", " + std::to_string(columns) + ")");
+    const std::uint64_t shape[] = {all.size(), columns};
+    file << npy_header_of("<f8", shape);
     std::vector<double> row(columns);
     for (const solution& s : all) {
         std::ranges::fill(row, 0.0);
         for (std::size_t i = 0; i < s.columns.size(); ++i)
             row.at(static_cast<std::size_t>(s.columns[i])) = s.values[i];
-        write_numbers(file, row);
+        write_bytes(file, bytes_of(std::span<const double>{row}));
     }
 }
 
 void write_scales(std::ofstream& file, const std::vector<double>& scales) {
-    file << npy_header("(" + std::to_string(scales.size()) + ",)");
-    write_numbers(file, scales);
+    const std::uint64_t shape[] = {scales.size()};
+    file << npy_header_of("<f8", shape);
+    write_bytes(file, bytes_of(std::span<const double>{scales}));
 }
 
 void write_columns(std::ofstream& file, const std::vector<std::string>& names) {
@@ -130,10 +86,9 @@ void write_coefficients(std::ofstream& file, const std::vector<solution>& all,
     file << "lambda,column,coefficient\n";
     for (const solution& s : all)
         for (std::size_t i = 0; i < s.columns.size(); ++i) {
-            const auto column = static_cast<std::size_t>(s.columns[i]);
-            file << text_of(s.numbers.lambda) << ','
-                 << (column < names.size() ? field_of(names[column]) : std::to_string(column))
-                 << ',' << text_of(s.values[i]) << '\n';
+            const auto column = static_cast<std::uint64_t>(s.columns[i]);
+            file << text_of(s.numbers.lambda) << ',' << name_or_number(names, column) << ','
+                 << text_of(s.values[i]) << '\n';
         }
 }
 

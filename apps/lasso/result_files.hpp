@@ -31,9 +31,6 @@ inline constexpr const char* scales = "scales.npy";
 
 inline constexpr const char* path_header = "lambda,objective,gap,nonzeros,intercept";
 
-// The shortest text that reads as this number.
-std::string text_of(double number);
-
 // Files of an earlier run that this one does not write are removed. errc::io where a file cannot be written.
 result<std::vector<std::string>> write_result(const scheduled::result_site& site,
                                               std::span<const scheduled::saved_part> saved);

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "actors/scheduled/written_files.hpp"
 #include "apps/lasso/logistic.hpp"
-#include "apps/lasso/result_files.hpp"
 #include "apps/lasso/row_fit.hpp"
 
 namespace troupe::lasso {
@@ -23,7 +23,7 @@ error not_finite(const result_use& use) {
 }
 
 std::string lambda_text(const solution& s) {
-    return "lambda " + text_of(s.numbers.lambda);
+    return "lambda " + scheduled::text_of(s.numbers.lambda);
 }
 
 // Goes through all rows of the data.

@@ -1,13 +1,12 @@
 #include "apps/lda/result_files.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <functional>
 
 #include <nlohmann/json.hpp>
 
+#include "actors/scheduled/written_files.hpp"
 #include "apps/lda/block_rows.hpp"
 #include "apps/lda/lda_scheduler.hpp"
 #include "apps/lda/settings.hpp"
@@ -16,50 +15,9 @@ namespace troupe::lda {
 
 namespace {
 
+using namespace scheduled;
+
 constexpr std::size_t top_words = 20;
-
-// The header of NumPy's .npy format, version 1.0, in C order.
-std::string npy_header(const std::string& type, const std::string& shape) {
-    std::string description =
-        "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
-    constexpr std::size_t preamble = 10, alignment = 64;
-    while ((preamble + description.size() + 1) % alignment != 0)
-        description += ' ';
-    description += '\n';
-    const auto length = static_cast<std::uint16_t>(description.size());
-    std::string header = "\x93NUMPY\x01";
-    header += '\0';
-    header += static_cast<char>(length & 0xff);
-    header += static_cast<char>(length >> 8);
-    return header + description;
-}
-
-template <class Number>
-void write_numbers(std::ofstream& file, std::span<const Number> numbers) {
-    file.write(reinterpret_cast<const char*>(numbers.data()),
-               static_cast<std::streamsize>(numbers.size_bytes()));
-}
-
-result<void> write_file(const std::filesystem::path& path,
-                        const std::function<void(std::ofstream&)>& write) {
-    errno = 0;
-    std::ofstream file{path, std::ios::binary | std::ios::trunc};
-    write(file);
-    file.close();
-    if (file)
-        return {};
-    return error{errc::io, path.string() + ": cannot be written: " + std::strerror(errno)};
-}
-
-// A field of a CSV file, in quotes if it has to be.
-std::string field_of(const std::string& name) {
-    if (name.find_first_of(",\"\r\n") == std::string::npos)
-        return name;
-    std::string quoted = "\"";
-    for (const char c : name)
-        quoted += c == '"' ? "\"\"" : std::string(1, c);
-    return quoted + '"';
-}
 
 // The words of which a topic has most tokens, those with most of them first.
 class top_list {
@@ -125,11 +83,10 @@ result<void> write_counts(const scheduled::result_site& site, const scheduled::e
     counts_of_words words{site, run, static_cast<std::uint32_t>(topics)};
     result<void> outcome;
     auto written = write_file(site.directory / "word_topics.npy", [&](std::ofstream& file) {
-        const std::string header =
-            npy_header("<i4", std::to_string(site.data.columns) + ", " + std::to_string(topics));
-        write_numbers(file, std::span<const char>{header});
+        const std::uint64_t shape[] = {site.data.columns, topics};
+        file << npy_header_of("<i4", shape);
         outcome = words.each([&](std::uint64_t word, std::span<const std::int32_t> counts) {
-            write_numbers(file, counts);
+            write_bytes(file, bytes_of(counts));
             for (std::size_t k = 0; k < topics; ++k) {
                 found.totals[k] += counts[k];
                 if (counts[k] > 0)
@@ -146,9 +103,8 @@ void write_topics(std::ofstream& file, const found_topics& found,
     for (std::size_t k = 0; k < found.tops.size(); ++k) {
         int rank = 0;
         for (const auto& [count, word] : found.tops[k].words())
-            file << k << ',' << ++rank << ','
-                 << (word < names.size() ? field_of(names[word]) : std::to_string(word)) << ','
-                 << count << '\n';
+            file << k << ',' << ++rank << ',' << name_or_number(names, word) << ',' << count
+                 << '\n';
     }
 }
 
@@ -191,10 +147,9 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
         {"topics.csv", [&](std::ofstream& f) { write_topics(f, found, site.column_names); }},
         {"topic_totals.npy",
          [&](std::ofstream& f) {
-             const std::string header =
-                 npy_header("<i8", std::to_string(found.totals.size()) + ",");
-             write_numbers(f, std::span<const char>{header});
-             write_numbers(f, std::span<const std::int64_t>{found.totals});
+             const std::uint64_t shape[] = {found.totals.size()};
+             f << npy_header_of("<i8", shape);
+             write_bytes(f, bytes_of(std::span<const std::int64_t>{found.totals}));
          }},
         {"summary.json", [&](std::ofstream& f) { write_summary(f, site, *settings, *standing); }}};
     const std::filesystem::path words = site.directory / "words.txt";

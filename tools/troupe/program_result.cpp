@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include "actors/scheduled/open_data.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "actors/scheduled/result_mark.hpp"
+#include "actors/scheduled/written_files.hpp"
 #include "schemas/base/quantities.hpp"
 #include "tools/troupe/number_words.hpp"
 #include "tools/troupe/run_setup.hpp"
@@ -120,15 +120,6 @@ std::string line_of(const nlohmann::ordered_json& object) {
 
 // ---- predictions as CSV ----
 
-std::string field_of(const std::string& name) {
-    if (name.find_first_of(",\"\r\n") == std::string::npos)
-        return name;
-    std::string quoted = "\"";
-    for (const char c : name)
-        quoted += c == '"' ? "\"\"" : std::string(1, c);
-    return quoted + '"';
-}
-
 class csv_table final : public prediction_table {
   public:
     explicit csv_table(std::ostream& out) : out_{out} {}
@@ -148,9 +139,8 @@ class csv_table final : public prediction_table {
         fields_ = 0;
         for (const std::string& text : texts)
             add_field(field_of(text));
-        char text[32]; // the shortest that reads as the number
         for (const double number : numbers)
-            add_field({text, std::to_chars(text, text + sizeof text, number).ptr});
+            add_field(text_of(number));
         return end_line();
     }
 
