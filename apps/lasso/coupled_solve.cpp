@@ -17,11 +17,15 @@ struct effort {
     double face_share = 0;
 };
 
+// Variables of a factor, at most: 18 MB.
+constexpr std::size_t factor_size_max = 1500;
+
 // What the columns of a set do to its gradients, apart from their means. A combination is X_S times one number for each
 // variable.
 class by_products {
   public:
     static constexpr effort per_pass{10, 0.05, 30, 1e-2};
+    static constexpr bool are_products = true;
 
     explicit by_products(coupled_set& set) : set_{set}, image_(set.values.size()) {}
 
@@ -52,6 +56,7 @@ class by_products {
 class by_columns {
   public:
     static constexpr effort per_pass{10, 0.05, 20, 1e-2};
+    static constexpr bool are_products = false;
 
     explicit by_columns(gathered_set& set)
         : set_{set}, moved_(set.columns.empty() ? 0 : set.columns.front().rows()),
@@ -80,8 +85,8 @@ class by_columns {
 template <class Set, class Columns>
 class coordinate_descent {
   public:
-    coordinate_descent(Set& set, const penalty& p)
-        : set_{set}, columns_{set}, penalty_{p}, size_{set.values.size()} {}
+    coordinate_descent(Set& set, const penalty& p, face_memory& memory)
+        : set_{set}, columns_{set}, penalty_{p}, memory_{memory}, size_{set.values.size()} {}
 
     double pass_over_all() {
         double decrease = 0;
@@ -89,6 +94,8 @@ class coordinate_descent {
             decrease += move(i);
         return decrease;
     }
+    // Then a step on the face is exact.
+    bool has_factor() const noexcept { return memory_.factor.size() > 0; }
     // Between two of these.
     double pass_over_used(double decrease_of_all, std::size_t& passes) {
         const effort& e = Columns::per_pass;
@@ -161,7 +168,7 @@ class coordinate_descent {
         return decrease_along(delta, g, curvature, before, after);
     }
 
-    // Conjugate gradients with the diagonal as preconditioner, for the variables in use with their signs as they are: step_.
+    // For the variables in use with their signs as they are: step_.
     void towards_minimum(std::size_t& products) {
         used_.clear();
         for (std::size_t i = 0; i < size_; ++i)
@@ -169,15 +176,48 @@ class coordinate_descent {
                 used_.push_back(i);
         step_.assign(size_, 0.0);
         start_.resize(size_);
-        std::vector<double> residual(size_), direction(size_), image(size_);
+        std::vector<double> residual(size_);
+        for (const std::size_t i : used_) {
+            const double value = set_.values[i];
+            start_[i] = gradient(i);
+            residual[i] = start_[i] - std::copysign(penalty_.l1, value) - penalty_.l2 * value;
+        }
+        if constexpr (Columns::are_products)
+            if (is_factor_worth_it())
+                return by_factor(residual, products);
+        by_conjugate_gradients(std::move(residual), products);
+    }
+
+    // The factor, once steps have cost as much as it takes to make.
+    bool is_factor_worth_it() const {
+        return set_.products.is_dense() && used_.size() <= factor_size_max &&
+               (memory_.factor.size() > 0 || memory_.step_work > face_factor::work(used_.size()));
+    }
+
+    void by_factor(const std::vector<double>& residual, std::size_t& products) {
+        if (memory_.l2 != penalty_.l2)
+            memory_.factor = {};
+        memory_.l2 = penalty_.l2;
+        double work = memory_.factor.follow(used_, [this](std::size_t i, std::size_t j) {
+            return set_.coupling(i, j) + (i == j ? penalty_.l2 : 0.0);
+        });
+        std::vector<double> numbers;
+        for (const std::size_t i : memory_.factor.variables())
+            numbers.push_back(residual[i]);
+        work += memory_.factor.solve(numbers);
+        for (std::size_t k = 0; k < numbers.size(); ++k)
+            step_[memory_.factor.variables()[k]] = numbers[k];
+        products += static_cast<std::size_t>(work / static_cast<double>(set_.products.entries()));
+    }
+
+    // With the diagonal as preconditioner.
+    void by_conjugate_gradients(std::vector<double> residual, std::size_t& products) {
+        std::vector<double> direction(size_), image(size_);
         const auto scaled = [&](std::size_t i) {
             return residual[i] / (set_.curvatures[i] + penalty_.l2);
         };
         double square = 0;
         for (const std::size_t i : used_) {
-            const double value = set_.values[i];
-            start_[i] = gradient(i);
-            residual[i] = start_[i] - std::copysign(penalty_.l1, value) - penalty_.l2 * value;
             direction[i] = scaled(i);
             square += residual[i] * direction[i];
         }
@@ -185,6 +225,7 @@ class coordinate_descent {
         const double enough = e.face_share * square;
         for (std::size_t n = 0; n < e.face_steps_max && square > enough; ++n, ++products) {
             multiply(direction);
+            memory_.step_work += static_cast<double>(used_.size()) * static_cast<double>(size_);
             double curvature = 0;
             for (const std::size_t i : used_) {
                 image[i] = image_of(i);
@@ -237,6 +278,7 @@ class coordinate_descent {
     Set& set_;
     Columns columns_;
     const penalty penalty_;
+    face_memory& memory_;
     const std::size_t size_;
     double mean_change_ = 0; // means' times what has changed, apart from products
     double mean_ = 0;        // of what was multiplied last
@@ -246,8 +288,9 @@ class coordinate_descent {
 };
 
 template <class Columns, class Set>
-solve_outcome solve_with(Set& set, const penalty& p, const solve_bounds& bounds) {
-    coordinate_descent<Set, Columns> descent{set, p};
+solve_outcome solve_with(Set& set, const penalty& p, const solve_bounds& bounds,
+                         face_memory& memory) {
+    coordinate_descent<Set, Columns> descent{set, p, memory};
     solve_outcome outcome;
     while (true) {
         const double decrease = descent.pass_over_all();
@@ -256,7 +299,8 @@ solve_outcome solve_with(Set& set, const penalty& p, const solve_bounds& bounds)
         outcome.gap = descent.gap(bounds.residual_square);
         if (decrease <= 0 || outcome.gap <= bounds.gap || outcome.passes >= bounds.passes)
             break;
-        outcome.decrease += descent.pass_over_used(decrease, outcome.passes);
+        if (!descent.has_factor())
+            outcome.decrease += descent.pass_over_used(decrease, outcome.passes);
         outcome.decrease += descent.step_on_face(outcome.passes);
     }
     set.gradients = descent.gradients();
@@ -270,12 +314,19 @@ std::size_t gathered_set::entries() const {
                                  [](const gathered_column& c) { return c.entries(); });
 }
 
+solve_outcome solve(coupled_set& set, const penalty& p, const solve_bounds& bounds,
+                    face_memory& memory) {
+    return solve_with<by_products>(set, p, bounds, memory);
+}
+
 solve_outcome solve(coupled_set& set, const penalty& p, const solve_bounds& bounds) {
-    return solve_with<by_products>(set, p, bounds);
+    face_memory memory;
+    return solve(set, p, bounds, memory);
 }
 
 solve_outcome solve(gathered_set& set, const penalty& p, const solve_bounds& bounds) {
-    return solve_with<by_columns>(set, p, bounds);
+    face_memory memory;
+    return solve_with<by_columns>(set, p, bounds, memory);
 }
 
 } // namespace troupe::lasso

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/lasso/coupling_matrix.hpp"
+#include "apps/lasso/face_factor.hpp"
 #include "apps/lasso/gathered_columns.hpp"
 #include "apps/lasso/penalty.hpp"
 
@@ -51,11 +52,20 @@ struct solve_outcome {
     std::size_t passes = 0;
 };
 
+// What may be kept from one penalty to the next, of the same set.
+struct face_memory {
+    face_factor factor;   // of the variables in use, once steps have cost as much as it does
+    double l2 = 0;        // of the penalty, which is in the factor
+    double step_work = 0; // multiply-adds of steps without it
+};
+
 // Passes over the variables, in their order, until the gap is small enough. Between two passes over all there are some over
-// those that are not 0, and a step by conjugate gradients towards where these would be best with their signs as they are: of
-// columns that are much alike, coordinate descent alone takes thousands of passes. The objective never rises. Changes
-// gradients and values.
+// those that are not 0, and a step towards where these would be best with their signs as they are: of columns that are much
+// alike, coordinate descent alone takes thousands of passes. The step is by conjugate gradients and then, of dense products,
+// by a factor that follows as variables come and go. The objective never rises. Changes gradients and values.
 solve_outcome solve(coupled_set& set, const penalty& p, const solve_bounds& bounds);
+solve_outcome solve(coupled_set& set, const penalty& p, const solve_bounds& bounds,
+                    face_memory& memory);
 solve_outcome solve(gathered_set& set, const penalty& p, const solve_bounds& bounds);
 
 } // namespace troupe::lasso

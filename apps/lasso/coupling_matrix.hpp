@@ -1,7 +1,7 @@
 // The products of a set of columns with one another, as the solver reads them: dense, or without its zeros where they are
 // many. A pure value; never changes once it is made.
 //
-//     coupling_matrix_builder builder{size};
+//     coupling_matrix_builder builder{size, products};
 //     for (...) {
 //         builder.add(j, product);         // of the row that is being made, in any order, each j at most once
 //         builder.end_row();
@@ -25,6 +25,7 @@ class coupling_matrix {
     std::size_t size() const noexcept { return size_; }
     // Numbers that are read for all rows once.
     std::size_t entries() const noexcept { return numbers_.size(); }
+    bool is_dense() const noexcept { return starts_.empty(); }
     double at(std::size_t i, std::size_t j) const {
         if (starts_.empty())
             return numbers_[i * size_ + j];
@@ -57,34 +58,43 @@ class coupling_matrix {
 
 class coupling_matrix_builder {
   public:
-    explicit coupling_matrix_builder(std::size_t size) {
+    // `products`: so many will be added.
+    coupling_matrix_builder(std::size_t size, std::size_t products) {
+        const double all = static_cast<double>(size) * static_cast<double>(size);
         made_.size_ = size;
+        is_dense_ = static_cast<double>(products) >= dense_share * all;
+        if (is_dense_) {
+            made_.numbers_.resize(size * size);
+            return;
+        }
+        made_.numbers_.reserve(products);
+        made_.places_.reserve(products);
         made_.starts_.push_back(0);
     }
 
     void add(std::size_t j, double product) {
+        if (is_dense_) {
+            made_.numbers_[row_ * made_.size_ + j] = product;
+            return;
+        }
         made_.numbers_.push_back(product);
         made_.places_.push_back(static_cast<std::uint32_t>(j));
     }
-    void end_row() { made_.starts_.push_back(made_.numbers_.size()); }
-
-    coupling_matrix finish() && {
-        const std::size_t size = made_.size_;
-        const double all = static_cast<double>(size) * static_cast<double>(size);
-        if (static_cast<double>(made_.numbers_.size()) < dense_share * all)
-            return std::move(made_);
-        std::vector<double> numbers(size * size);
-        for (std::size_t i = 0; i < size; ++i)
-            for (std::size_t e = made_.starts_[i]; e < made_.starts_[i + 1]; ++e)
-                numbers[i * size + made_.places_[e]] = made_.numbers_[e];
-        return {size, std::move(numbers)};
+    void end_row() {
+        ++row_;
+        if (!is_dense_)
+            made_.starts_.push_back(made_.numbers_.size());
     }
+
+    coupling_matrix finish() && { return std::move(made_); }
 
   private:
     // Below this share of numbers that are not 0 the zeros are left out.
     static constexpr double dense_share = 0.25;
 
     coupling_matrix made_;
+    bool is_dense_ = false;
+    std::size_t row_ = 0; // that is being made
 };
 
 } // namespace troupe::lasso

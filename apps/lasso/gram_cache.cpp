@@ -313,11 +313,16 @@ result<coupling_matrix> gram_cache::among(std::span<const std::int64_t> chosen) 
     std::vector<std::uint32_t> order(places_.size() + 1, none); // of the chosen, by their places
     for (std::size_t i = 0; i < at.size(); ++i)
         order[at[i]] = static_cast<std::uint32_t>(i);
-    coupling_matrix_builder builder{chosen.size()};
+    std::size_t products = 0;
     for (std::size_t i = 0; i < at.size(); ++i) {
         if (!knows_all(at[i], needed))
             return not_there(chosen[i]);
-        const place& p = places_[at[i]];
+        products += static_cast<std::size_t>(std::ranges::count_if(
+            places_[at[i]].places, [&](std::uint32_t place) { return order[place] != none; }));
+    }
+    coupling_matrix_builder builder{chosen.size(), products};
+    for (const std::size_t row : at) {
+        const place& p = places_[row];
         for (std::size_t e = 0; e < p.places.size(); ++e)
             if (order[p.places[e]] != none)
                 builder.add(order[p.places[e]], p.products[e]);

@@ -145,6 +145,28 @@ BOOST_AUTO_TEST_CASE(columns_do_as_well_as_their_products) {
             }
 }
 
+// From one penalty to the next, up and down again, so that variables come and go.
+BOOST_AUTO_TEST_CASE(a_factor_that_is_kept_changes_nothing_but_the_passes) {
+    for (const double l2 : {0.0, 0.5}) {
+        coupled_set kept = made_set{4, 1}.set(true), anew = kept;
+        face_memory memory;
+        std::size_t passes_kept = 0, passes_anew = 0;
+        for (const double l1 : {3.0, 1.0, 0.3, 0.1, 0.03, 0.2, 0.5, 0.01}) {
+            const solve_bounds bounds{1e-9, 100000, residual_square};
+            const solve_outcome one = solve(kept, {l1, l2}, bounds, memory),
+                                other = solve(anew, {l1, l2}, bounds);
+            BOOST_TEST(one.gap <= 1e-9);
+            BOOST_TEST(other.gap <= 1e-9);
+            passes_kept += one.passes;
+            passes_anew += other.passes;
+            for (std::size_t j = 0; j < kept.values.size(); ++j)
+                BOOST_TEST(std::abs(kept.values[j] - anew.values[j]) < 1e-4);
+        }
+        BOOST_TEST(memory.factor.size() > 0u);
+        BOOST_TEST(passes_kept < passes_anew);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(stops_at_the_bound_of_passes) {
     coupled_set set = made_set{1, 0}.set(false);
     const solve_outcome outcome = solve(set, {1e-3, 0}, {1e-12, 1, residual_square});
@@ -177,7 +199,7 @@ BOOST_AUTO_TEST_CASE(gives_the_same_with_and_without_zeros) {
     }
     coupled_set sparse = dense;
     dense.products = coupling_matrix{20, numbers};
-    coupling_matrix_builder builder{20};
+    coupling_matrix_builder builder{20, 40};
     for (std::size_t i = 0; i < 20; ++i) {
         for (std::size_t k = 20; k-- > 0;)
             if (numbers[i * 20 + k] != 0)
