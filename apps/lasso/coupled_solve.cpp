@@ -24,10 +24,15 @@ constexpr std::size_t factor_size_max = 1500;
 // variable.
 class by_products {
   public:
-    static constexpr effort per_pass{10, 0.05, 30, 1e-2};
     static constexpr bool are_products = true;
 
     explicit by_products(coupled_set& set) : set_{set}, image_(set.values.size()) {}
+
+    // Little if a factor may follow, which makes steps exact.
+    effort per_pass() const {
+        const bool is_factored = set_.products.is_dense() && image_.size() <= factor_size_max;
+        return is_factored ? effort{8, 0.1, 20, 1e-2} : effort{10, 0.05, 30, 1e-2};
+    }
 
     double gradient(std::size_t i) const { return set_.gradients[i]; }
     void move(std::size_t i, double delta) {
@@ -55,12 +60,13 @@ class by_products {
 // Here every number is as many products as the column has entries, so that few steps are worth it.
 class by_columns {
   public:
-    static constexpr effort per_pass{10, 0.05, 20, 1e-2};
     static constexpr bool are_products = false;
 
     explicit by_columns(gathered_set& set)
         : set_{set}, moved_(set.columns.empty() ? 0 : set.columns.front().rows()),
           combination_(moved_.size()) {}
+
+    effort per_pass() const { return {10, 0.05, 20, 1e-2}; }
 
     double gradient(std::size_t i) const {
         return set_.gradients[i] - set_.columns[i].product(moved_);
@@ -98,7 +104,7 @@ class coordinate_descent {
     bool has_factor() const noexcept { return memory_.factor.size() > 0; }
     // Between two of these.
     double pass_over_used(double decrease_of_all, std::size_t& passes) {
-        const effort& e = Columns::per_pass;
+        const effort e = columns_.per_pass();
         double decrease = 0, last = decrease_of_all;
         for (std::size_t n = 0; n < e.inner_passes_max && last > e.inner_share * decrease_of_all;
              ++n, ++passes) {
@@ -221,7 +227,7 @@ class coordinate_descent {
             direction[i] = scaled(i);
             square += residual[i] * direction[i];
         }
-        const effort& e = Columns::per_pass;
+        const effort e = columns_.per_pass();
         const double enough = e.face_share * square;
         for (std::size_t n = 0; n < e.face_steps_max && square > enough; ++n, ++products) {
             multiply(direction);

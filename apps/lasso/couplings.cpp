@@ -11,13 +11,6 @@ namespace {
 constexpr double solve_operations_max = 1e9;
 constexpr std::size_t solve_passes_min = 20, solve_passes_max = 5000;
 
-std::size_t passes_for(std::size_t entries) {
-    const double pass = static_cast<double>(std::max<std::size_t>(entries, 1));
-    return static_cast<std::size_t>(std::clamp(solve_operations_max / pass,
-                                               static_cast<double>(solve_passes_min),
-                                               static_cast<double>(solve_passes_max)));
-}
-
 void subtract(std::span<const double> corrections, const flight& f, coupled_set& set) {
     const double mean = std::inner_product(f.means.begin(), f.means.end(), f.deltas.begin(), 0.0);
     for (std::size_t i = 0; i < set.values.size(); ++i)
@@ -25,6 +18,13 @@ void subtract(std::span<const double> corrections, const flight& f, coupled_set&
 }
 
 } // namespace
+
+std::size_t couplings::passes_for(std::size_t entries) noexcept {
+    const double pass = static_cast<double>(std::max<std::size_t>(entries, 1));
+    return static_cast<std::size_t>(std::clamp(solve_operations_max / pass,
+                                               static_cast<double>(solve_passes_min),
+                                               static_cast<double>(solve_passes_max)));
+}
 
 bool couplings::prefers_columns(const set_sizes& s) const noexcept {
     const double rows = static_cast<double>(options_.rows);
@@ -71,11 +71,8 @@ result<void> couplings::keep(const update_request& request, std::span<const upda
     return {};
 }
 
-result<solve_outcome> couplings::solve(coupled_set& set, const update_request& request,
-                                       const flight& f, const number_of_column& scale,
-                                       const penalty& p, const solve_bounds& bounds) const {
-    if (request.by_columns)
-        return solve_by_columns(set, request, f, scale, p, bounds);
+result<void> couplings::complete(coupled_set& set, const update_request& request,
+                                 const flight& f) const {
     const std::vector<std::int64_t> chosen{request.chosen.begin(), request.chosen.end()};
     auto products = products_.among(chosen);
     const auto corrections = products_.sums_of(chosen, f.columns, f.deltas);
@@ -83,6 +80,16 @@ result<solve_outcome> couplings::solve(coupled_set& set, const update_request& r
         return *failure;
     set.products = std::move(*products);
     subtract(*corrections, f, set);
+    return {};
+}
+
+result<solve_outcome> couplings::solve(coupled_set& set, const update_request& request,
+                                       const flight& f, const number_of_column& scale,
+                                       const penalty& p, const solve_bounds& bounds) const {
+    if (request.by_columns)
+        return solve_by_columns(set, request, f, scale, p, bounds);
+    if (auto completed = complete(set, request, f); !completed)
+        return completed.failure();
     solve_bounds bounded = bounds;
     bounded.passes = std::min(bounds.passes, passes_for(set.products.entries()));
     return lasso::solve(set, p, bounded);

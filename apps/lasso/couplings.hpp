@@ -66,6 +66,11 @@ class couplings {
     result<void> keep(const update_request& request, std::span<const update_partial> parts,
                       const number_of_column& scale);
 
+    // Of the request's variables: their products, and gradients that know of what is in flight.
+    result<void> complete(coupled_set& set, const update_request& request, const flight& f) const;
+    // Passes over so many products, so that a scheduler is not busy for seconds.
+    static std::size_t passes_for(std::size_t entries) noexcept;
+
     // Solves the request's variables together until the gap is small enough, or for so long that a scheduler is not busy for
     // seconds. Gradients do not know yet of what is in flight; they and the values change, and the products are set here.
     result<solve_outcome> solve(coupled_set& set, const update_request& request, const flight& f,

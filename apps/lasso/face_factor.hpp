@@ -19,8 +19,8 @@ class face_factor {
     // In the order of the factor's rows.
     const std::vector<std::size_t>& variables() const noexcept { return variables_; }
 
-    // Factors the products of these variables, which rise: takes out those that are no more among them, and puts in those that
-    // are new. One whose column follows from those before it, but for rounding, is left out. Returns the multiply-adds.
+    // Factors the products of these variables, which rise: takes out those that are no more among them, and puts in those
+    // that are new. One whose column follows from those before it, but for rounding, is left out. Returns the multiply-adds.
     double follow(const std::vector<std::size_t>& variables, const product_of& product);
     // Of the products of these: so many multiply-adds does it take to make the factor anew.
     static double work(std::size_t variables) noexcept;

@@ -9,7 +9,6 @@ namespace troupe::lasso {
 
 namespace {
 
-constexpr std::size_t growth = 2;    // of the working set, over the variables in use
 constexpr double round_share = 1e-3; // of the gap that phases should come below, at most
 
 // Of the rows, at the first probe: all margins are 0 there, and all residuals 1/2 or -1/2, of rows of weight 1/4.
@@ -58,7 +57,7 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
     }
     bool is_known = true; // the gap at this lambda
     while (is_known && !s.is_done) {
-        const solution_numbers n = record(sums);
+        const solution_numbers n = record(sums, judged_->values);
         const bool is_reached = options_.gap > 0 && n.gap <= options_.gap;
         if (is_reached || s.numbers.empty())
             s.numbers = shown(n);
@@ -88,8 +87,8 @@ void lasso_scheduler::begin_first(const whole_sums& all) {
     course_.shift = std::log(share / (1 - share));
 }
 
-// The solution at this lambda, in place of what an earlier probe found.
-solution_numbers lasso_scheduler::record(const whole_sums& all) {
+// The solution at this lambda, in place of what was found earlier.
+solution_numbers lasso_scheduler::record(const whole_sums& all, const std::vector<double>& values) {
     const penalty p = path_.weights();
     const double rows = options_.form.rows, null = course_.null_objective;
     const double gap = duality_gap(options_.settings.loss, all.fit, all.coefficients, p);
@@ -100,10 +99,10 @@ solution_numbers lasso_scheduler::record(const whole_sums& all) {
     solution found;
     found.numbers = {path_.lambda(), objective(all.fit, all.coefficients, p) / rows,
                      null > 0 ? gap / null : 0.0, intercept, all.used};
-    for (std::size_t i = 0; i < judged_->values.size(); ++i)
-        if (judged_->values[i] != 0) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (values[i] != 0) {
             found.columns.push_back(static_cast<std::int32_t>(options_.own.first + i));
-            found.values.push_back(judged_->values[i]);
+            found.values.push_back(values[i]);
         }
     solutions_.resize(path_.at() + std::size_t{1});
     solutions_.back() = found;
@@ -115,14 +114,16 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
     const penalty p = path_.weights();
     course_.may_gain = true;
     course_.used = all.used;
+    course_.residual_square = all.fit.residual_square;
     // Of the least squares problem.
     course_.objective_bound = objective(all.fit.residual_square, all.coefficients, p);
     const auto used = static_cast<std::size_t>(all.used);
     // It grows also where it can no longer be one phase.
-    const std::size_t size = std::max(
-        std::min(std::max(first_size(options_.columns), growth * used), options_.whole_set_max()),
-        used + used / 8);
-    working_.replace(number, judgements, {p.l1, size}, options_.form);
+    const std::size_t size =
+        std::max(std::min(std::max(first_size(options_.columns), working_set_growth * used),
+                          options_.whole_set_max()),
+                 used + used / 8);
+    working_.replace(number, judgements, {p.l1, size, course_.is_whole}, options_.form);
     fresh_gradients_.clear();
     for (const std::int64_t column : working_.own()) {
         const std::size_t i = index_of(column);
@@ -138,6 +139,9 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
     judged_.reset();
     const double gap = duality_gap(options_.settings.loss, all.fit, all.coefficients, p);
     double enough = next_gap(gap, options_.gap * course_.null_objective);
+    // Where nothing can be missing.
+    if (course_.is_whole)
+        enough = std::min(enough, end_gap(options_.gap * course_.null_objective));
     // A problem that many phases solve is worth solving well, as the next one begins with nothing known; and what they can
     // gain falls with the square of the gap.
     if (options_.settings.is_logistic() &&
@@ -210,6 +214,9 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
         course_.waits ? 1.0 : 0.0,
         course_.has_returned ? 1.0 : 0.0,
         static_cast<double>(course_.probe_from),
+        course_.residual_square,
+        course_.has_exact_products ? 1.0 : 0.0,
+        course_.is_whole ? 1.0 : 0.0,
     };
     // The products must be in it as long as phases follow: how many variables a phase may have, and which products it asks
     // for, depend on what is kept, and a phase that is chosen anew must be the one that was chosen before.

@@ -19,6 +19,8 @@ inline constexpr std::uint64_t phase_pairs_max = 1ull << 36;
 inline constexpr std::size_t gathered_entries_max = 1ull << 25;
 // Variables of a phase, if their number is given.
 inline constexpr std::size_t set_max = 2048;
+// If it is not, and they are checked.
+inline constexpr std::size_t checked_set = 64;
 // If it is sized by work, of dense and of sparse columns.
 inline constexpr std::size_t whole_set_max = 5000, whole_sparse_set_max = 32768;
 

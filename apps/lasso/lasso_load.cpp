@@ -9,7 +9,7 @@ namespace troupe::lasso {
 
 namespace {
 
-constexpr std::size_t course_numbers = 19;
+constexpr std::size_t course_numbers = 22;
 
 error bad(const char* what) {
     return {errc::protocol, std::string{what} + ": the saved state of lasso has other sizes"};
@@ -122,7 +122,10 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
                static_cast<std::uint64_t>(course[15]),
                course[16] != 0,
                course[17] != 0,
-               static_cast<std::uint64_t>(course[18])};
+               static_cast<std::uint64_t>(course[18]),
+               course[19],
+               course[20] != 0,
+               course[21] != 0};
     path_.restore(course[8], static_cast<std::uint32_t>(course[9]));
     values_ = std::move(values);
     facts_.clear();

@@ -89,6 +89,10 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
         !std::ranges::all_of(judged_->gradients, is_finite))
         return error{errc::numeric, "the residual of lasso is no number; use couple: exact, or a "
                                     "smaller window, set or rho"};
+    const bool is_path_known = course_.has_exact_products && options_.gap > 0;
+    if (options_.may_take_all() &&
+        is_whole_set_due(options_.columns, j.used, is_path_known ? path_.left() : 0))
+        course_.is_whole = true;
     const std::vector<std::int32_t> columns = worth_listing(j.in_use);
     std::vector<double> gradients, means, squares, scales, entries;
     for (const std::int32_t column : columns) {
@@ -132,6 +136,7 @@ result<void> lasso_scheduler::learn(std::span<const probe_partial> partials, con
             return good;
     if (is_first)
         course_.shift = course_.target_mean = fit.shift;
+    course_.has_exact_products = std::ranges::all_of(partials, &probe_partial::has_exact_products);
     if (!is_first && !is_logistic)
         return {};
     // The weights are all the same at first, where all margins are 0.
@@ -197,13 +202,15 @@ std::vector<std::int32_t> lasso_scheduler::worth_listing(std::size_t& in_use) co
         const double gradient = std::abs(judged_->gradients[i]);
         if (values_[i] != 0 || judged_->values[i] != 0)
             listed.push_back(column);
-        else if (gradient > near)
+        else if (course_.is_whole ? facts_[i].square > 0 : gradient > near)
             others.emplace_back((l1 - gradient) / std::sqrt(facts_[i].curvature()), column);
     }
     in_use = listed.size();
     const auto used = static_cast<std::size_t>(course_.used);
-    const std::size_t count =
-        std::min(others.size(), std::max(first_size(options_.columns), 2 * std::max(used, in_use)));
+    const std::size_t most =
+        course_.is_whole ? others.size()
+                         : std::max(first_size(options_.columns), 2 * std::max(used, in_use));
+    const std::size_t count = std::min(others.size(), most);
     const auto end = others.begin() + static_cast<std::ptrdiff_t>(count);
     if (end != others.end())
         std::ranges::nth_element(others, end);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "apps/lasso/lasso_scheduler.hpp"
+#include "apps/lasso/whole_problem.hpp"
 
 namespace troupe::lasso {
 
@@ -118,11 +119,15 @@ result<flight> lasso_scheduler::flight_of(in_flight deltas) const {
 
 result<lasso_scheduler::updated> lasso_scheduler::update(const own_phase& own,
                                                          const update_request& request,
-                                                         const update_sums& sums,
-                                                         const flight& f) const {
+                                                         const update_sums& sums, const flight& f) {
     coupled_set set = set_of(own, sums);
     if (options_.schedule.couple == scheduled::coupling::check)
         return solved_alone(std::move(set), own.chosen, f);
+    if (is_whole_problem(own)) {
+        if (auto completed = couplings_.complete(set, request, f); !completed)
+            return completed.failure();
+        return solve_path(own, std::move(set));
+    }
     const std::size_t size = set.values.size();
     const auto outcome = couplings_.solve(
         set, request, f, scale_by([this](std::int32_t column) { return facts_of(column); }),
@@ -132,6 +137,44 @@ result<lasso_scheduler::updated> lasso_scheduler::update(const own_phase& own,
         return outcome.failure();
     return updated{std::move(set.values), std::vector<bool>(size, true), outcome->decrease,
                    outcome->gap};
+}
+
+// Whether what a probe would find after this phase follows from what the last one has found.
+bool lasso_scheduler::is_whole_problem(const own_phase& own) const {
+    return course_.is_whole && course_.has_exact_products && options_.gap > 0 &&
+           !own.gradients.empty() &&
+           own.chosen.size() == static_cast<std::size_t>(std::ranges::count_if(
+                                    facts_, [](const column_facts& f) { return f.square > 0; }));
+}
+
+// As many lambdas of a path as may be solved in a phase. The last one is left to a probe of the data, which finds the same.
+lasso_scheduler::updated lasso_scheduler::solve_path(const own_phase& own, coupled_set set) {
+    const std::size_t size = set.values.size();
+    std::size_t passes = couplings::passes_for(set.products.entries());
+    whole_problem problem{std::move(set), course_.residual_square};
+    solve_outcome outcome;
+    while (true) {
+        outcome =
+            problem.solve(path_.weights(), end_gap(options_.gap * course_.null_objective), passes);
+        passes -= std::min(passes, outcome.passes);
+        if (path_.is_last() || passes == 0)
+            break;
+        whole_sums all;
+        all.fit.residual_square = problem.residual_square();
+        all.fit.loss = all.fit.residual_square / 2;
+        all.coefficients = problem.sums(path_.weights().l2);
+        std::vector<double> values(values_.size());
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::size_t at = index_of(own.chosen[i]);
+            values[at] = problem.set().values[i];
+            all.used += values[at] != 0;
+            all.mean_value += values[at] / facts_[at].scale * facts_[at].mean;
+        }
+        if (!(record(all, values).gap <= options_.gap))
+            break;
+        path_.advance();
+    }
+    return {problem.set().values, std::vector<bool>(size, true), outcome.decrease, outcome.gap};
 }
 
 // All but the products of its columns. Gradients are those of the workers' state.
@@ -183,13 +226,6 @@ double lasso_scheduler::enough_gap(std::size_t variables) const {
     return rule_.settled_gap() * static_cast<double>(variables) / all;
 }
 
-bool lasso_scheduler::is_working_set(const std::vector<std::int64_t>& chosen) const {
-    const auto own = working_.own();
-    return !chosen.empty() && chosen.size() == own.size() &&
-           std::ranges::all_of(chosen,
-                               [&](std::int64_t j) { return std::ranges::binary_search(own, j); });
-}
-
 // Takes the new values over and says what has changed.
 result<payload> lasso_scheduler::change(const own_phase& own, const updated& u) {
     const std::vector<std::int64_t>& chosen = own.chosen;
@@ -200,7 +236,7 @@ result<payload> lasso_scheduler::change(const own_phase& own, const updated& u) 
         course_.has_shifted = true;
         c.shift = course_.shift;
     }
-    const bool is_all = is_working_set(chosen);
+    const bool is_all = working_.are_all(chosen);
     const double enough = enough_gap(chosen.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
         const column_facts& facts = facts_[index_of(chosen[i])];

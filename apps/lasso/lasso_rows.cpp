@@ -276,6 +276,7 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
         for (std::size_t i = 0; i < own.count; ++i)
             entries.push_back(static_cast<std::int32_t>(fitted_sparse().entries(own.first + i)));
     partial.entries = entries;
+    partial.has_exact_products = !weighted_ && columns_->has_exact_gram();
     return to_payload(*options_.memory, partial);
 }
 

@@ -7,9 +7,6 @@ namespace troupe::lasso {
 
 namespace {
 
-// Variables of a phase if they are checked and their number is not given.
-constexpr std::size_t checked_size = 64;
-
 std::unique_ptr<scheduled::selection> order_of(const scheduler_options& o) {
     if (o.schedule.kind == scheduled::schedule_kind::cyclic)
         return scheduled::cyclic_selection();
@@ -134,7 +131,7 @@ lasso_scheduler::choice lasso_scheduler::choose(const gram_cache::use& use,
         return {{own.begin(), own.end()}, true};
     // No more than there is room for: what is left out here has its turn later, as the order has it.
     const std::size_t count =
-        std::min(phase_size(), couplings_.products().room(partners.size(), use));
+        std::min(options_.phase_size(), couplings_.products().room(partners.size(), use));
     if (options_.is_sized_by_work())
         return {order_->choose(own, count, random)};
     std::ranges::sort(taken);
@@ -159,18 +156,10 @@ bool lasso_scheduler::prefers_columns(const std::vector<std::int32_t>& partners)
     return couplings_.prefers_columns(sizes);
 }
 
-std::size_t lasso_scheduler::phase_size() const {
-    if (options_.schedule.set > 0)
-        return options_.schedule.set;
-    if (!options_.is_sized_by_work())
-        return checked_size;
-    return options_.whole_set_max();
-}
-
 // If all members of the working set are chosen right after a probe: what it has found.
 std::vector<double> lasso_scheduler::known_gradients(const std::vector<std::int64_t>& chosen) {
     std::vector<double> known;
-    if (fresh_gradients_.empty() || !is_working_set(chosen))
+    if (fresh_gradients_.empty() || !working_.are_all(chosen))
         return known;
     const auto own = working_.own();
     for (const std::int64_t j : chosen)

@@ -10,6 +10,9 @@
 // out. A working set of at most limits::whole_set_max variables is one phase if the set is sized by work and the products
 // fit into what is kept. Scheduler 0 alone chooses when there is a probe.
 //
+// If one scheduler has all variables in its working set, and the products of dense columns are exact, what a probe would
+// find follows from the last one (whole_problem.hpp): a phase solves as many lambdas of a path as it may.
+//
 // Of a loss that is not the squares (logistic.hpp) each probe begins a round: phases until the next one solve a weighted
 // least squares problem about the coefficients that the probe saw, so products of columns are asked for anew, and what was
 // chosen before the probe is concluded changes nothing. If a round made the objective larger, the next one does nothing but
@@ -66,6 +69,17 @@ struct scheduler_options {
     // Variables of a phase that is sized by work, at most.
     std::size_t whole_set_max() const noexcept {
         return is_sparse ? limits::whole_sparse_set_max : limits::whole_set_max;
+    }
+    // Variables of a phase, at most.
+    std::size_t phase_size() const noexcept {
+        if (schedule.set > 0)
+            return schedule.set;
+        return is_sized_by_work() ? whole_set_max() : limits::checked_set;
+    }
+    // Whether a phase may have all variables of the run, of which there are no more than rows.
+    bool may_take_all() const noexcept {
+        return schedulers == 1 && !is_sparse && !settings.is_logistic() && is_sized_by_work() &&
+               columns <= whole_set_max() && static_cast<double>(columns) <= form.rows;
     }
 };
 scheduler_options options_of(const scheduled::scheduler_site& site, const lasso_settings& settings);
@@ -134,6 +148,9 @@ class lasso_scheduler final : public scheduled::scheduler_part {
         bool waits = false;           // in this round variables do not change, unless they go back
         bool has_returned = false;    // they do, in a phase that has been chosen
         std::uint64_t probe_from = 0; // the first phase that may be a probe, in a round that waits
+        double residual_square = 0;   // that the last probe found
+        bool has_exact_products = false;
+        bool is_whole = false; // the working set is all variables, from now on
     };
 
     // lasso_scheduler.cpp
@@ -147,7 +164,6 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     choice choose(const gram_cache::use& use, const std::vector<std::int32_t>& partners,
                   random_stream& random);
     bool prefers_columns(const std::vector<std::int32_t>& partners) const;
-    std::size_t phase_size() const;
     std::vector<double> known_gradients(const std::vector<std::int64_t>& chosen);
     std::vector<std::int32_t> partners_at(std::uint64_t number) const;
     std::size_t index_of(std::int64_t column) const;
@@ -158,12 +174,13 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     result<update_sums> sums_of(const update_request& request, std::span<const payload> partials);
     result<flight> flight_of(in_flight deltas) const;
     result<updated> update(const own_phase& own, const update_request& request,
-                           const update_sums& sums, const flight& f) const;
+                           const update_sums& sums, const flight& f);
+    bool is_whole_problem(const own_phase& own) const;
+    updated solve_path(const own_phase& own, coupled_set set);
     coupled_set set_of(const own_phase& own, const update_sums& sums) const;
     result<updated> solved_alone(coupled_set set, const std::vector<std::int64_t>& chosen,
                                  const flight& f) const;
     double enough_gap(std::size_t variables) const;
-    bool is_working_set(const std::vector<std::int64_t>& chosen) const;
     result<payload> change(const own_phase& own, const updated& u);
 
     // lasso_probe.cpp
@@ -174,7 +191,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
 
     // lasso_conclude.cpp
     void begin_first(const whole_sums& all);
-    solution_numbers record(const whole_sums& all);
+    solution_numbers record(const whole_sums& all, const std::vector<double>& values);
     void begin_round(std::uint64_t number, std::span<const judgement> judgements,
                      const whole_sums& all);
     void begin_problem(const whole_sums& all);

@@ -18,7 +18,7 @@ using scheduled::read;
 
 namespace {
 
-constexpr std::size_t judgement_numbers = 12, row_numbers = 8;
+constexpr std::size_t judgement_numbers = 12, row_numbers = 9;
 
 result<void> check_columns(std::span<const std::int32_t> columns, std::uint64_t count,
                            const char* what) {
@@ -234,7 +234,9 @@ result<probe_request> read_probe_request(const payload& p) {
 result<payload> to_payload(memory_pool& memory, const probe_partial& partial) {
     const row_sums& r = partial.rows;
     const std::array<double, row_numbers> numbers{
-        r.weight, r.residual_sum, r.residual_square, r.loss, r.intercept, r.zeros, r.minus, r.ones};
+        r.weight, r.residual_sum, r.residual_square,
+        r.loss,   r.intercept,    r.zeros,
+        r.minus,  r.ones,         partial.has_exact_products ? 1.0 : 0.0};
     return payload_of(memory, partial.products, numbers, partial.sums, partial.squares,
                       partial.entries);
 }
@@ -252,8 +254,12 @@ result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, 
         std::ranges::any_of(*entries, [](std::int32_t n) { return n < 0; }))
         return error{errc::protocol, "a worker's numbers of entries are not of the columns"};
     const auto& n = *numbers;
-    return probe_partial{
-        {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]}, *products, *sums, *squares, *entries};
+    return probe_partial{{n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]},
+                         *products,
+                         *sums,
+                         *squares,
+                         *entries,
+                         n[8] != 0};
 }
 
 result<payload> to_payload(memory_pool& memory, const judgement& j) {

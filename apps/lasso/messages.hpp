@@ -73,6 +73,7 @@ struct probe_partial {
     std::span<const double> sums;     // of the columns, and of their squares, if asked for
     std::span<const double> squares;
     std::span<const std::int32_t> entries; // of sparse columns, as well
+    bool has_exact_products = false;       // of columns with one another, in what phases bring
 };
 result<payload> to_payload(memory_pool& memory, const probe_partial& partial);
 result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, bool with_facts);

@@ -24,6 +24,7 @@ class penalty_path {
     void advance() noexcept { ++at_; }
 
     std::uint32_t at() const noexcept { return at_; }
+    std::uint32_t left() const noexcept { return settings_.count - 1 - at_; } // behind this one
     double lambda_max() const noexcept { return lambda_max_; }
     double lambda() const noexcept { return lambda_at(at_); }
     // For sums over rows that are not divided by their number.

@@ -20,7 +20,11 @@ constexpr double close = 1e4;        // times that gap
 
 double next_gap(double gap, double last) noexcept {
     const double usual = usual_share * gap;
-    return gap < close * last ? std::min(usual, last_share * last) : usual;
+    return gap < close * last ? std::min(usual, end_gap(last)) : usual;
+}
+
+double end_gap(double last) noexcept {
+    return last_share * last;
 }
 
 void probe_rule::begin(double gap, std::uint64_t first, std::size_t round) {

@@ -21,6 +21,8 @@ struct phase_outcome {
 // of it, as what the probe has brought into the working set may not be all yet; close to the end that is likely, and the gap
 // of the end is aimed at.
 double next_gap(double gap, double last) noexcept;
+// That is aimed at where phases come to the end.
+double end_gap(double last) noexcept;
 
 class probe_rule {
   public:

@@ -32,6 +32,7 @@ class shifted_columns {
     std::size_t rows() const noexcept { return columns_->rows(); }
     bool has(const column_set& set) const noexcept { return columns_->has(set); }
     bool is_shifted() const noexcept { return !shifts_.empty(); }
+    bool has_exact_gram() const noexcept { return !is_shifted() && columns_->has_exact_gram(); }
     // As they are kept.
     const column_matrix& kept() const noexcept { return *columns_; }
 

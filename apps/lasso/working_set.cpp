@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::uint64_t still_in = std::numeric_limits<std::uint64_t>::max();
 constexpr double first_size_factor = 50; // of the columns; the root is taken
+constexpr double most = 0.75;            // of the variables
+// A probe takes as long as products of so many columns with all others.
+constexpr double probe_columns = 6;
 constexpr double first_size_min = 100, first_size_max = 1000;
 
 struct candidate {
@@ -31,15 +34,16 @@ column_facts facts_in(const judgement& j, std::size_t i, const column_form& form
 }
 
 // Those that are not in use and close to the penalty, the best first.
-std::vector<candidate> candidates_of(std::span<const judgement> judgements, double l1,
-                                     const column_form& form) {
+std::vector<candidate> candidates_of(std::span<const judgement> judgements,
+                                     const working_set_rule& rule, const column_form& form) {
     std::vector<candidate> all;
     for (const judgement& j : judgements)
         for (std::size_t i = j.in_use; i < j.columns.size(); ++i) {
             const column_facts facts = facts_in(j, i, form);
-            if (j.gradients[i] > near_share * l1 && facts.square > 0)
-                all.push_back(
-                    {(j.gradients[i] - l1) / std::sqrt(facts.curvature()), j.columns[i], facts});
+            const bool is_near = rule.takes_all || j.gradients[i] > near_share * rule.l1;
+            if (is_near && facts.square > 0)
+                all.push_back({(j.gradients[i] - rule.l1) / std::sqrt(facts.curvature()),
+                               j.columns[i], facts});
         }
     std::ranges::sort(all, [](const candidate& a, const candidate& b) {
         return std::pair{-a.score, a.column} < std::pair{-b.score, b.column};
@@ -53,6 +57,11 @@ std::size_t first_size(std::uint64_t columns) noexcept {
     return static_cast<std::size_t>(
         std::clamp(std::sqrt(first_size_factor * static_cast<double>(columns)), first_size_min,
                    first_size_max));
+}
+
+bool is_whole_set_due(std::uint64_t columns, double used, std::uint32_t probes) noexcept {
+    const auto all = static_cast<double>(columns);
+    return working_set_growth * used >= most * all || probe_columns * probes >= all / 2;
 }
 
 bool working_set::is_own(std::int64_t column) const noexcept {
@@ -78,8 +87,8 @@ void working_set::replace(std::uint64_t number, std::span<const judgement> judge
             put_in(j.columns[i], facts_in(j, i, form));
         members += j.in_use;
     }
-    for (const candidate& c : candidates_of(judgements, rule.l1, form))
-        if (members++ < rule.size)
+    for (const candidate& c : candidates_of(judgements, rule, form))
+        if (rule.takes_all || members++ < rule.size)
             put_in(c.column, c.facts);
     std::ranges::sort(own_);
     // No phase that is folded from now on can have others in flight than those that left since.
@@ -101,6 +110,12 @@ result<void> working_set::include(std::int32_t column) {
                                          std::to_string(column) + ", which is in no working set"};
     found->second.left = still_in;
     return {};
+}
+
+bool working_set::are_all(const std::vector<std::int64_t>& columns) const {
+    return !columns.empty() && columns.size() == own_.size() &&
+           std::ranges::all_of(
+               columns, [this](std::int64_t j) { return std::ranges::binary_search(own_, j); });
 }
 
 std::size_t working_set::size() const noexcept {

@@ -18,15 +18,23 @@
 namespace troupe::lasso {
 
 struct working_set_rule {
-    double l1 = 0;        // of the penalty
-    std::size_t size = 0; // unless more are in use
+    double l1 = 0;          // of the penalty
+    std::size_t size = 0;   // unless more are in use
+    bool takes_all = false; // that are listed, whatever the size
 };
+
+// Of the set, over the variables in use.
+inline constexpr std::size_t working_set_growth = 2;
 
 // Variables that are not in use must come this close to the penalty to be worth an update, as a share of it.
 inline constexpr double near_share = 0.95;
 
 // The first size, for so many columns: products of so many columns with one another cost about as much as a few probes.
 std::size_t first_size(std::uint64_t columns) noexcept;
+
+// Whether the set should rather be all of so many variables: because most of them will be in it anyway, or because they are
+// few beside the `probes` that this saves.
+bool is_whole_set_due(std::uint64_t columns, double used, std::uint32_t probes) noexcept;
 
 class working_set {
   public:
@@ -41,6 +49,8 @@ class working_set {
     // A phase has changed this variable: it is in the set from now on. errc::protocol if it never was.
     result<void> include(std::int32_t column);
 
+    // Whether these are all of this scheduler's members, of which there are some.
+    bool are_all(const std::vector<std::int64_t>& columns) const;
     // This scheduler's members, rising.
     std::span<const std::int64_t> own() const noexcept { return own_; }
     bool is_own(std::int64_t column) const noexcept;

@@ -23,7 +23,8 @@
 // Precision. Values are widened in registers and summed in float64: `products`, `add`, `squares`, `sums` and the `gram` of
 // sparse columns have errors below 1e-14 |x_j| |r|, and their bits are the same on every machine. `gram` of dense columns
 // multiplies and adds in float32 along 1024 rows, which the lanes of a register share, and in float64 beyond: its error is
-// about 1e-8 |x_i| |x_j| for many rows and below 3e-7 for few, and its last bits depend on the instruction set.
+// about 1e-8 |x_i| |x_j| for many rows and below 3e-7 for few, and its last bits depend on the instruction set; of whole
+// numbers of at most 256 it is exact.
 // Each number depends on its own columns (and r) alone, and not on which others are in the set.
 //
 // Threads: a matrix never changes once it is made; any number of threads may use it. A column_workspace belongs to one
@@ -101,6 +102,8 @@ class column_matrix {
     // Whether all columns of the set are this matrix's. To be asked of sets that come from outside.
     bool has(const column_set& set) const noexcept;
 
+    // Whether `gram` is exact, for any of its columns, unless sums are above 2^53.
+    virtual bool has_exact_gram() const noexcept { return false; }
     // How many entries of a column the operations read: what their time is proportional to. All rows of a dense column.
     std::size_t entries(std::size_t column) const;
     // Writes all values of a column, one per row.

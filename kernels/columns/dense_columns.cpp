@@ -31,14 +31,32 @@ error first_not_finite(std::size_t first_row, std::span<const float> values, std
     return columns::not_finite(first_row + place / columns, place % columns, *found);
 }
 
+// Whole numbers whose products add up to 2^24 at most along the rows that gram_loops.cpp sums in float32.
+bool are_small_and_whole(const float* values, std::size_t count) {
+    constexpr float largest = 256;
+    constexpr std::size_t at_once = 4096;
+    for (std::size_t first = 0; first < count; first += at_once) {
+        bool are = true;
+        for (std::size_t i = first; i < std::min(first + at_once, count); ++i) {
+            const float v = std::clamp(values[i], -largest, largest);
+            are = are & (static_cast<float>(static_cast<int>(v)) == values[i]);
+        }
+        if (!are)
+            return false;
+    }
+    return true;
+}
+
 } // namespace
 
 // ---- the matrix ----
 
 dense_columns::dense_columns(matrix_size size, std::size_t stride, buffer_ref memory)
-    : column_matrix{size}, stride_{stride}, memory_{std::move(memory)}, loops_{fastest_loops()},
-      gram_loops_{cpu::fastest(columns::gram_loops_avx512, columns::gram_loops_avx2,
-                               columns::gram_loops_baseline)} {}
+    : column_matrix{size}, stride_{stride}, memory_{std::move(memory)},
+      has_exact_gram_{are_small_and_whole(view().first, stride * size.columns)},
+      loops_{fastest_loops()}, gram_loops_{cpu::fastest(columns::gram_loops_avx512,
+                                                        columns::gram_loops_avx2,
+                                                        columns::gram_loops_baseline)} {}
 
 columns::dense_view dense_columns::view() const noexcept {
     return {reinterpret_cast<const float*>(memory_->data()), stride_, rows()};

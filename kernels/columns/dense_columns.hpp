@@ -20,6 +20,8 @@ class dense_columns final : public column_matrix {
     // A column's values, one per row; behind them there are zeros up to a multiple of 16 rows. Begins at a multiple of 64
     // bytes.
     std::span<const float> values(std::size_t column) const;
+    // If all values are whole numbers of at most 256: brightnesses, counts, or whether something is so.
+    bool has_exact_gram() const noexcept override { return has_exact_gram_; }
 
   private:
     friend class dense_columns_builder;
@@ -40,6 +42,7 @@ class dense_columns final : public column_matrix {
 
     const std::size_t stride_; // floats from column to column
     const buffer_ref memory_;
+    const bool has_exact_gram_;
     const columns::dense_column_loops& loops_;
     const columns::gram_loops& gram_loops_;
 };

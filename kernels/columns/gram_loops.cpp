@@ -4,7 +4,8 @@
 // A column's values lie one after the other, so that a dot product of two columns reads whole vectors of both, and nothing
 // has to be packed. A tile of dot products stays in registers while it passes along the rows, one vector of sums for each;
 // its right columns stay in the first-level cache and a panel of left columns in the second-level cache. Sums are float32
-// along `depth` rows, then float64.
+// along `depth` rows, in four parts of a quarter of them each, and then float64: whole numbers of at most 256 have exact
+// products, as 256 * 256 * depth / 4 is 2^24.
 #include "kernels/columns/gram_loops.hpp"
 
 #include <utility>
@@ -41,13 +42,43 @@ vec fold(vec x, vec y, std::index_sequence<Lane...>) {
            __builtin_shufflevector(x, y, (Lane & Distance ? lanes + Lane : Lane + Distance)...);
 }
 
-// As many sets of sums as there are lanes become one vector with the total of set l in lane l, in sets[0].
+template <std::size_t Distance, std::size_t... Lane>
+wide fold(wide x, wide y, std::index_sequence<Lane...>) {
+    return __builtin_shufflevector(x, y, (Lane & Distance ? width + Lane - Distance : Lane)...) +
+           __builtin_shufflevector(x, y, (Lane & Distance ? width + Lane : Lane + Distance)...);
+}
+
+constexpr std::size_t quarters = 4; // of the rows of a tile
+
+// As many sets of sums as there are lanes become four vectors, with four sums of set l + 4 k in the lanes from 4 k on of
+// vector l.
 template <std::size_t Distance = lanes / 2>
-void fold_all(vec* sets) {
-    for (std::size_t l = 0; l < Distance; ++l)
-        sets[l] = fold<Distance>(sets[l], sets[l + Distance], std::make_index_sequence<lanes>{});
-    if constexpr (Distance > 1)
-        fold_all<Distance / 2>(sets);
+void fold_to_quarters(vec* sets) {
+    if constexpr (Distance >= quarters) {
+        for (std::size_t l = 0; l < Distance; ++l)
+            sets[l] =
+                fold<Distance>(sets[l], sets[l + Distance], std::make_index_sequence<lanes>{});
+        fold_to_quarters<Distance / 2>(sets);
+    }
+}
+
+// The totals of as many sets as there are lanes.
+void total_quarters(const vec* sets, double* totals) {
+    float sums[quarters][lanes];
+    for (std::size_t l = 0; l < quarters; ++l)
+        cpu::put(sums[l], sets[l]);
+    if constexpr (width < quarters) {
+        for (std::size_t l = 0; l < quarters; ++l)
+            totals[l] = (static_cast<double>(sums[l][0]) + static_cast<double>(sums[l][2])) +
+                        (static_cast<double>(sums[l][1]) + static_cast<double>(sums[l][3]));
+    } else {
+        constexpr std::make_index_sequence<width> all;
+        for (std::size_t k = 0; k < lanes; k += width) {
+            const wide even = fold<2>(widened(sums[0] + k), widened(sums[2] + k), all),
+                       odd = fold<2>(widened(sums[1] + k), widened(sums[3] + k), all);
+            put(totals + k, fold<1>(even, odd, all));
+        }
+    }
 }
 
 // A tile: its columns from the first of its rows on, and where its numbers are added.
@@ -79,15 +110,15 @@ void multiply_tile(const gram_tile& tile) {
                 sums[i * Right + j] += l[i] * r;
         }
     }
-    float totals[sets];
+    double totals[sets];
     for (std::size_t s = 0; s < sets; s += lanes) {
-        fold_all(sums + s);
-        cpu::put(totals + s, sums[s]);
+        fold_to_quarters(sums + s);
+        total_quarters(sums + s, totals + s);
     }
     for (int i = 0; i < Left; ++i)
         for (int j = 0; j < Right; ++j)
             tile.block[static_cast<std::size_t>(i) * tile.block_row +
-                       static_cast<std::size_t>(j)] += static_cast<double>(totals[i * Right + j]);
+                       static_cast<std::size_t>(j)] += totals[i * Right + j];
 }
 
 template <int Left, int Right>

@@ -210,7 +210,8 @@ BOOST_AUTO_TEST_CASE(gives_the_same_with_and_without_zeros) {
     BOOST_TEST(sparse.products.entries() == 40u);
     solve(dense, {1, 0}, {1e-12, 100, residual_square});
     solve(sparse, {1, 0}, {1e-12, 100, residual_square});
-    BOOST_TEST(dense.values == sparse.values);
+    for (std::size_t i = 0; i < 20; ++i)
+        BOOST_TEST(std::abs(dense.values[i] - sparse.values[i]) < 1e-6);
     for (std::size_t i = 0; i < 20; ++i)
         for (std::size_t k = 0; k < 20; ++k)
             BOOST_TEST(dense.coupling(i, k) == sparse.coupling(i, k));

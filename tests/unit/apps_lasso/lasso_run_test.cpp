@@ -285,6 +285,63 @@ BOOST_AUTO_TEST_CASE(follows_a_path_of_lambdas) {
             }
 }
 
+// Whole numbers have exact products, from which all lambdas follow: with every form of the columns, also where a run goes on
+// from what it has saved.
+BOOST_AUTO_TEST_CASE(solves_a_path_of_whole_numbers_between_two_probes) {
+    matrix_rows rows = dense_data();
+    for (float& v : rows.values)
+        v = std::round(20 * v);
+    for (const bool intercept : {true, false})
+        for (const bool unit_norm : {false, true})
+            for (const double ratio : {1.0, 0.5}) {
+                BOOST_TEST_CONTEXT("intercept " << intercept << ", unit norm " << unit_norm
+                                                << ", ratio " << ratio) {
+                    lasso_case c;
+                    c.count = 40;
+                    c.path_ratio = 0.01;
+                    c.ratio = ratio;
+                    c.intercept = intercept;
+                    c.run.unit_norm = unit_norm;
+                    c.run.stop.gap = 1e-10;
+                    c.run.workers = 2;
+                    const auto ran = run_lasso(c, rows);
+                    BOOST_REQUIRE_MESSAGE(ran.ok(), (ran.ok() ? "" : ran.failure().message()));
+                    BOOST_TEST(ran->run.is_done);
+                    BOOST_TEST(ran->run.standings.size() == 2u);
+                    BOOST_REQUIRE(ran->solutions.size() == 40u);
+                    for (const lasso::solution& s : ran->solutions) {
+                        const plain_check check = check_plainly(c, rows, s);
+                        BOOST_TEST(s.numbers.gap <= 1e-10);
+                        BOOST_TEST(check.gap <= 2e-10);
+                        BOOST_TEST(std::abs(check.gap - s.numbers.gap) < 1e-13);
+                        BOOST_TEST(std::abs(s.numbers.objective / check.objective - 1) < 1e-12);
+                        BOOST_TEST(s.numbers.used == static_cast<double>(s.columns.size()));
+                    }
+                    for (const std::uint64_t restart : {1u, 3u}) {
+                        c.run.restart = restart;
+                        const auto again = run_lasso(c, rows);
+                        BOOST_REQUIRE(again.ok());
+                        BOOST_TEST((again->run.changes == ran->run.changes));
+                    }
+                }
+            }
+}
+
+// Rounding in their products would be in the gaps.
+BOOST_AUTO_TEST_CASE(probes_each_lambda_where_products_are_not_exact) {
+    matrix_rows rows = dense_data();
+    for (float& v : rows.values)
+        v = std::round(20 * v) + 0.5f;
+    lasso_case c;
+    c.count = 10;
+    c.path_ratio = 0.01;
+    c.run.stop.gap = 1e-10;
+    const auto ran = run_lasso(c, rows);
+    BOOST_REQUIRE(ran.ok());
+    BOOST_TEST(ran->run.is_done);
+    BOOST_TEST(ran->run.standings.size() >= 8u);
+}
+
 BOOST_AUTO_TEST_CASE(has_the_same_phases_with_the_same_seed) {
     const matrix_rows rows = dense_data();
     lasso_case c = precise_case();

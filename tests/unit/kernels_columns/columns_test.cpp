@@ -132,6 +132,37 @@ BOOST_AUTO_TEST_CASE(products_of_a_set_with_itself_are_symmetric_and_those_of_th
     });
 }
 
+// The largest ones, which add up to 2^24 along a quarter of the rows that are summed in float32, and others.
+BOOST_AUTO_TEST_CASE(products_of_whole_numbers_of_at_most_256_are_exact) {
+    memory_pool pool{64u << 20};
+    constexpr std::size_t rows = 5003, columns = 12;
+    random_stream random{3};
+    std::vector<float> values;
+    for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns; ++j)
+            values.push_back(j < 3 ? 256.f - static_cast<float>(j)
+                                   : static_cast<float>(random.below(513)) - 256.f);
+    const auto x = test::dense_of(pool, {{rows, columns}, values}, 100);
+    BOOST_TEST(x->has_exact_gram());
+    std::vector<double> products(columns * columns);
+    column_workspace memory;
+    x->gram(x->all(), products, memory);
+    for (std::size_t j = 0; j < columns; ++j)
+        for (std::size_t k = 0; k < columns; ++k) {
+            double exact = 0;
+            for (std::size_t i = 0; i < rows; ++i)
+                exact += static_cast<double>(values[i * columns + j]) *
+                         static_cast<double>(values[i * columns + k]);
+            BOOST_TEST(products[j * columns + k] == exact);
+        }
+    for (const float other : {257.f, 0.5f, -1e9f, 1e-30f}) {
+        values.back() = other;
+        BOOST_TEST(!test::dense_of(pool, {{rows, columns}, values}, 100)->has_exact_gram());
+    }
+    values.back() = 0;
+    BOOST_TEST(!test::sparse_of(pool, {{rows, columns}, values}, 100)->has_exact_gram());
+}
+
 BOOST_AUTO_TEST_CASE(scaled_columns_have_the_values_of_each_row_times_its_factor) {
     for_each_matrix([](const column_matrix& x, bool) {
         memory_pool pool{64u << 20};
