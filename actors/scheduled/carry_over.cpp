@@ -10,8 +10,7 @@ namespace troupe::scheduled {
 namespace {
 
 staleness bound_of(const carried_site& site) {
-    return {site.schedule.window,
-            site.blocks.empty() ? std::nullopt : std::optional{site.ring()}};
+    return {site.schedule.window, site.blocks.empty() ? std::nullopt : std::optional{site.ring()}};
 }
 
 // Phases that a scheduler needs to know the deltas of when it has folded those below `number`, as phase_ledger keeps them.
