@@ -66,7 +66,7 @@ class by_columns {
         : set_{set}, moved_(set.columns.empty() ? 0 : set.columns.front().rows()),
           combination_(moved_.size()) {}
 
-    effort per_pass() const { return {10, 0.05, 20, 1e-2}; }
+    effort per_pass() const { return {5, 0.2, 20, 0.03}; }
 
     double gradient(std::size_t i) const {
         return set_.gradients[i] - set_.columns[i].product(moved_);

@@ -9,6 +9,9 @@ namespace troupe::lasso {
 
 namespace {
 
+// Of the working set, over the variables in use, if columns are sparse: more are worth their while, as each costs little
+// beside a probe.
+constexpr std::size_t sparse_growth = 3;
 constexpr double round_share = 1e-3; // of the gap that phases should come below, at most
 
 // Of the rows, at the first probe: all margins are 0 there, and all residuals 1/2 or -1/2, of rows of weight 1/4.
@@ -119,10 +122,11 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
     course_.objective_bound = objective(all.fit.residual_square, all.coefficients, p);
     const auto used = static_cast<std::size_t>(all.used);
     // It grows also where it can no longer be one phase.
-    const std::size_t size =
-        std::max(std::min(std::max(first_size(options_.columns), working_set_growth * used),
-                          options_.whole_set_max()),
-                 used + used / 8);
+    const std::size_t size = std::max(
+        std::min(std::max(first_size(options_.columns),
+                          (options_.is_sparse ? sparse_growth : working_set_growth) * used),
+                 options_.whole_set_max()),
+        used + used / 8);
     working_.replace(number, judgements, {p.l1, size, course_.is_whole}, options_.form);
     fresh_gradients_.clear();
     for (const std::int64_t column : working_.own()) {

@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(columns_do_as_well_as_their_products) {
                 gathered_set set{columns->find(all, [](std::int32_t) { return 1.0; }).value(),
                                  known.means, known.curvatures, known.gradients, known.values};
                 BOOST_TEST(set.entries() == made.rows * made.columns);
-                const solve_bounds bounds{1e-8, 100000, residual_square};
+                const solve_bounds bounds{1e-7, 100000, residual_square};
                 const solve_outcome one = solve(known, p, bounds), other = solve(set, p, bounds);
-                BOOST_TEST(other.gap <= 1e-8);
-                BOOST_TEST(std::abs(one.decrease - other.decrease) < 1e-8);
+                BOOST_TEST(other.gap <= 1e-7);
+                BOOST_TEST(std::abs(one.decrease - other.decrease) < 2e-7);
                 for (std::size_t j = 0; j < made.columns; ++j)
                     BOOST_TEST(std::abs(known.gradients[j] - set.gradients[j]) < 1e-3);
             }
