@@ -574,6 +574,20 @@ class OwnProgram(TroupeTest):
             slope = sum(row[j] * (y - sum(x * c for x, c in zip(row, b))) for row, y in zip(self.rows, self.targets)) / n
             self.assertAlmostEqual(slope, penalty * b[j], delta=1e-4)
 
+    def test_a_bundle_compiles_and_runs_it(self):
+        build = pathlib.Path(TROUPE).resolve().parents[2]
+        made = subprocess.run([SOURCE / "tools/bundle", "--build", build, self.folder / "made"], capture_output=True, text=True)
+        self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
+        bundle = self.folder / "bundle"
+        (self.folder / "made").rename(bundle)
+        (self.folder / "ridge/ridge.so").unlink()
+        compiled = subprocess.run([bundle / "program", self.folder / "ridge"], capture_output=True, text=True)
+        self.assertEqual((compiled.returncode, compiled.stderr), (0, ""), compiled.stderr)
+        run = subprocess.run([bundle / "troupe", "run", self.folder / "ridge/ridge.yaml", "--nodes", "2", "--program",
+                              self.folder / "ridge/ridge.so"], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertEqual(len((self.folder / "ridge/ridge_result/ridge.txt").read_text().splitlines()), COLUMNS)
+
     def test_nodes_without_it_say_so(self):
         node, address = self.node("--devices", "cpu:1")
         refused = self.troupe("run", "ridge/ridge.yaml", "--cluster", address, *self.module)
