@@ -111,12 +111,14 @@ def peers_of(title, words, is_path, options, skipped):
         rows += [("scikit-learn, by columns", "sklearn", "columns", []),
                  ("skglm, products first", "skglm", "skglm", ["--tol", "5e-9"])]
     if options.full:
-        rows.append(("celer", "celer", "celer", []))
-        rows += [("glmnet", "sklearn", "glmnet", ["--tol", "1e-15"])] * is_path
+        rows += [("celer", "celer", "celer", []), ("adelie", "adelie", "adelie", ["--tol", "1e-11"])]
+        if is_path:
+            rows += [(f"glmnet, {kind}", "sklearn", f"glmnet-{kind}", ["--tol", "1e-15"]) for kind in ("covariance", "naive")]
     found = []
     for name, module, solver, more in rows:
         try:
-            python = python_with(module, options.lasso_venv)
+            own = os.path.join(options.peers_venvs, module)     # of some
+            python = python_with(module, own if os.path.exists(own) else options.lasso_venv)
         except Skip as reason:
             skipped.append(f"{title}, {name}: skipped, {reason}")
             continue

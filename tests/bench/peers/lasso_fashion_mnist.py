@@ -3,7 +3,8 @@
     lasso_fashion_mnist.py SOLVER [--label 6] [--share 0.01 | --path 100] [--dtype float64] [--tol 5e-7]
 
 SOLVER: "gram" (scikit-learn with the products of all columns), "columns" (scikit-learn without), "celer", "skglm" (its
-coordinate descent on the products of all columns, greedy; one penalty), "glmnet" (of R; a path). Penalties are shares of the
+coordinate descent on the products of all columns, greedy; one penalty), "glmnet-covariance" and "glmnet-naive" (of R; a path),
+"adelie" (by columns). Penalties are shares of the
 smallest one at which all coefficients are 0. What is timed is the fit on arrays in memory, in the order and of the type that it
 wants, which it may overwrite. Prints {"event": "fitted", "seconds": ...}, and then, computed afterwards, {"event": "judged",
 "gap": ...}: the largest duality gap, as a share of the objective without coefficients, in float64.
@@ -11,6 +12,7 @@ wants, which it may overwrite. Prints {"event": "fitted", "seconds": ...}, and t
 --tol is the solver's own. 5e-7 of scikit-learn and celer is a gap of 1e-6 of that objective.
 """
 import argparse
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -149,7 +151,7 @@ class Glmnet(Fit):
         at <- commandArgs(trailingOnly = TRUE)
         read <- function(name, n) readBin(file.path(at[1], name), "double", n)
         x <- matrix(read("x", 60000 * 784), 60000, 784); y <- read("y", 60000); sizes <- read("sizes", as.integer(at[2]))
-        seconds <- system.time(fit <- glmnet(x, y, lambda = sizes, standardize = FALSE, type.gaussian = "covariance",
+        seconds <- system.time(fit <- glmnet(x, y, lambda = sizes, standardize = FALSE, type.gaussian = at[4],
                                              thresh = as.double(at[3]), maxit = 1e7))["elapsed"]
         found <- as.matrix(fit$beta)
         writeBin(as.vector(found), file.path(at[1], "found"))
@@ -164,7 +166,8 @@ class Glmnet(Fit):
             self.x.T.tofile(f"{folder}/x")
             self.y.tofile(f"{folder}/y")
             numpy.asarray(self.sizes, "f8").tofile(f"{folder}/sizes")
-            done = subprocess.run(["Rscript", "-e", self.SCRIPT, folder, str(len(self.sizes)), str(self.options.tol)],
+            done = subprocess.run(["Rscript", "-e", self.SCRIPT, folder, str(len(self.sizes)), str(self.options.tol),
+                                   self.options.solver.removeprefix("glmnet-")],
                                   capture_output=True, text=True)
             if done.returncode != 0:
                 sys.exit(done.stderr.strip())
@@ -176,7 +179,30 @@ class Glmnet(Fit):
         return self.found
 
 
-SOLVERS = {"gram": ScikitLearn, "columns": ScikitLearn, "celer": Celer, "skglm": Skglm, "glmnet": Glmnet}
+class Adelie(Fit):
+    version = staticmethod(lambda: "adelie " + importlib.metadata.version("adelie"))
+
+    def is_centred(self):
+        return False
+
+    def fit_to(self, x, y, sizes):
+        import adelie
+        self.found = adelie.grpnet(x, adelie.glm.gaussian(y, dtype=x.dtype.type), lmda_path=numpy.asarray(sizes, x.dtype),
+                                   tol=self.options.tol, adev_tol=1, early_exit=False, progress_bar=False,
+                                   n_threads=os.cpu_count()).betas
+
+    def fit(self):
+        self.fit_to(self.x, self.y, self.sizes)
+
+    def warm_up(self):
+        self.fit_to(numpy.asfortranarray(self.x[:500]), self.y[:500], [self.problem.size_max / 2])
+
+    def coefficients(self):
+        return self.found.toarray()
+
+
+SOLVERS = {"gram": ScikitLearn, "columns": ScikitLearn, "celer": Celer, "skglm": Skglm, "glmnet-covariance": Glmnet,
+           "glmnet-naive": Glmnet, "adelie": Adelie}
 
 
 def blas():
