@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t names_shown_max = 8;
 constexpr std::string_view between_blanks =
-    "numbers with blanks between them; CSV has commas, semicolons or tabs: convert it by "
+    "blanks between numbers or names; CSV has commas, semicolons or tabs: convert it by "
     "sed 's/^ *//; s/  */,/g'";
 
 std::string_view unquoted(std::string_view cell) {
@@ -172,6 +172,8 @@ result<void> csv_rows::choose_target(const std::vector<std::string>& names) {
     if (names.empty())
         return fail("no target column " + shown + "; columns count from 0 to " + last +
                     ", or from -1 at the end");
+    if (names.size() == 1 && names.front().find(' ') != std::string::npos)
+        return fail(between_blanks);
     std::vector<std::string> all;
     for (const std::string& name : names)
         all.push_back(printable(name, limits::name_bytes_max));

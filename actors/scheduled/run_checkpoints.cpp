@@ -236,6 +236,8 @@ result<json> read_manifest_of(const fs::path& checkpoint) {
     json map =
         json::parse(std::string_view{reinterpret_cast<const char*>(bytes->data()), bytes->size()},
                     nullptr, false);
+    if (map.is_discarded())
+        return bad(checkpoint, std::string{manifest_file} + " is damaged");
     if (!map.is_object() || map.value("format", json{}) != format_name ||
         map.value("job", json{}) != "program")
         return bad(checkpoint, "it is not of a program");

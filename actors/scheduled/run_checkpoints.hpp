@@ -7,7 +7,7 @@
 // A checkpoint appears whole or not at all (actors/checkpoint/checkpoint_folder.hpp).
 //
 // Threads: one at a time. Blocks on files. Errors: errc::io with the file's name; errc::data for a damaged checkpoint;
-// errc::usage if another run uses the folder, or if the checkpoint is of another program or another shape of the run.
+// errc::usage if another run uses the folder, or if the checkpoint is of another program.
 #pragma once
 
 #include <filesystem>

@@ -23,7 +23,7 @@ inline constexpr std::uint32_t window_max = 64; // agrees with program_app.capnp
 struct schedule_settings {
     schedule_kind kind = schedule_kind::dynamic;
     std::uint32_t window =
-        2; // phases that may be computed before the deltas of earlier ones are applied
+        2; // phases that may be computed before the deltas of earlier ones are applied; of a rotation, turns (staleness.hpp)
     std::uint32_t set = 0; // variables of a phase; 0: sized by work
     coupling couple = coupling::exact;
     double rho = 0.1;        // with check: the largest correlation within what is in flight

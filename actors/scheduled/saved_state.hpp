@@ -13,7 +13,7 @@
 
 namespace troupe::scheduled {
 
-// Where a run ends whose result is with the workers, once a probe has concluded that it does.
+// Where a run ends that has checkpoints, or whose result is with the workers, once a probe has concluded that it does.
 struct run_end {
     std::uint64_t phase = 0; // 0: none has
     bool is_done = false;    // the program says so, not a bound of sweeps

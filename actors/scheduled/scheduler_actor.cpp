@@ -65,8 +65,9 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     ledger_ = std::move(ledger);
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
-    // A run that goes on with more sweeps does not end where it would have.
-    const bool holds = state->end.is_done || milestones_ >= options_.stop.sweeps;
+    // A run that goes on with more sweeps, or with no bound of them, does not end where it would have.
+    const bool holds =
+        state->end.is_done || (options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps);
     end_ = holds ? state->end : run_end{};
     progress_.start(state->number);
     show_progress();

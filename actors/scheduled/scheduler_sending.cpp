@@ -79,11 +79,11 @@ void scheduler_actor::send_state(saved_part part, frame_builder<proto::ProgramEn
 void scheduler_actor::concluded(std::uint64_t probe, bool is_done) {
     const bool is_over =
         is_done || (options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps);
-    if (is_over && !options_.ends_at_mark())
-        return end();
     const bool is_first = is_over && end_.phase == 0;
     if (is_first)
         end_ = {options_.shape.bound().first_after(probe), is_done};
+    if (is_over && !options_.ends_at_mark())
+        return end();
     if (is_first && !options_.result_is_with_workers)
         return send_result([this] { folded({}); });
     folded({});

@@ -37,9 +37,10 @@ result<std::vector<Number>> joined(const std::vector<saved_part>& parts, const c
     return all;
 }
 
-std::span<const double> of(const std::vector<double>& all, const number_range& range,
+template <class Number>
+std::span<const Number> of(const std::vector<Number>& all, const number_range& range,
                            std::size_t each = 1) {
-    return all.empty() ? std::span<const double>{}
+    return all.empty() ? std::span<const Number>{}
                        : std::span{all}.subspan(range.first * each, range.count * each);
 }
 
@@ -94,7 +95,8 @@ enum course_number : std::uint8_t {
     waits = 16,
     has_returned = 17,
     probe_from = 18,
-    course_numbers = 19,
+    first_of_probe = 19, // what the next probe finds again
+    course_numbers = 22,
 };
 
 // What is true of the new run before its first probe.
@@ -106,6 +108,7 @@ void begin_anew(std::vector<double>& course, bool is_logistic, double rows) {
     }
     for (const std::size_t at : {is_done, may_gain, waits, has_returned, probe_from})
         course[at] = 0;
+    std::fill(course.begin() + first_of_probe, course.end(), 0.0);
     std::fill(course.begin() + first_of_judged, course.begin() + last_of_judged + 1, 0.0);
     if (is_logistic) // the problem that the intercept is shifted for is no more
         course[has_shifted] = 1;
@@ -114,6 +117,7 @@ void begin_anew(std::vector<double>& course, bool is_logistic, double rows) {
 // What the schedulers know of all variables.
 struct whole_model {
     std::vector<double> course, values, facts, squares;
+    std::vector<std::int32_t> entries;
     std::vector<double>
         sizes; // of the last changes, if the schedule is dynamic; of another, it begins anew
     std::vector<solution> solutions;
@@ -126,10 +130,11 @@ result<whole_model> joined_model(const std::vector<saved_part>& parts,
     const auto course = scheduled::read_state<double>(parts.front(), "course");
     auto values = joined(parts, "values", columns), facts = joined(parts, "facts", columns, 2),
          squares = joined(parts, "weighted squares", columns);
+    auto entries = joined<std::int32_t>(parts, "entries", columns);
     auto sizes = is_dynamic ? joined(parts, "order", columns) : std::vector<double>{};
     auto solutions = joined_solutions(parts);
     if (const error* failure =
-            scheduled::first_failure(course, values, facts, squares, sizes, solutions))
+            scheduled::first_failure(course, values, facts, squares, entries, sizes, solutions))
         return *failure;
     if (course->size() != course_numbers || values->empty())
         return bad();
@@ -137,12 +142,14 @@ result<whole_model> joined_model(const std::vector<saved_part>& parts,
                       std::move(*values),
                       std::move(*facts),
                       std::move(*squares),
+                      std::move(*entries),
                       std::move(*sizes),
                       std::move(*solutions)};
     begin_anew(model.course, is_logistic, static_cast<double>(before.data.rows));
     if (model.course[has_begun] == 0) {
         model.facts.clear();
         model.squares.clear();
+        model.entries.clear();
     }
     return model;
 }
@@ -154,13 +161,17 @@ result<saved_part> part_of(const whole_model& model, const number_range& own, bo
     const std::array<std::int64_t, 1> no_products{0};
     const std::span<const double> none;
     const std::span<const std::int64_t> no_numbers;
+    const std::span<const std::int32_t> no_places;
     scheduled::state_writer write{memory};
     write("course", model.course)("values", of(model.values, own));
     write("facts", of(model.facts, own, 2))("weighted squares", of(model.squares, own));
     write("order", is_dynamic ? of(model.sizes, own) : std::span<const double>{first_in_turn});
     write("phases", no_numbers)("phase variables", no_numbers)("phase gradients", none);
     write("product numbers", no_products)("known products", no_numbers);
-    write("product places", std::span<const std::int32_t>{})("products", none);
+    write("product places", no_places)("products", none);
+    write("entries", of(model.entries, own))("gathered columns", no_places);
+    write("gathered starts", no_numbers)("gathered rows", no_places);
+    write("gathered values", std::span<const float>{});
     write("working set", no_numbers)("others", no_numbers)("facts of others", none);
     write("rule", probe_is_due);
     write("steps", is_logistic ? newton_steps{}.save() : std::vector<double>{});

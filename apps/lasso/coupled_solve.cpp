@@ -17,7 +17,7 @@ struct effort {
     double face_share = 0;
 };
 
-// Variables of a factor, at most: 18 MB.
+// Variables of a factor, at most: 31 MB with the room that it keeps.
 constexpr std::size_t factor_size_max = 1500;
 
 // What the columns of a set do to its gradients, apart from their means. A combination is X_S times one number for each

@@ -225,7 +225,7 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
     // The products must be in it as long as phases follow: how many variables a phase may have, and which products it asks
     // for, depend on what is kept, and a phase that is chosen anew must be the one that was chosen before.
     const bool is_over = course_.is_done && under_way_.variables().empty();
-    const auto gram = is_over ? gram_cache::contents{} : couplings_.products().save();
+    const auto gram = is_over ? gram_cache{0}.save() : couplings_.products().save();
     const auto columns = is_over ? gathered_columns::contents{} : couplings_.columns().save();
     const auto working = working_.save();
     const auto phases = under_way_.save();

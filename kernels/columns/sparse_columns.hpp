@@ -64,9 +64,10 @@ class sparse_columns final : public column_matrix {
 };
 
 // Makes sparse columns of rows that arrive in pieces. Until all have come, their entries are kept by ranges of columns, in
-// their order and in little more than 6 bytes each, in memory of its own that is not the pool's; then one range after the
-// other goes where it stays, and its memory back to the system. So it never takes much more than the matrix. After an error
-// a builder is of no further use. One thread.
+// their order, in 6 bytes each and 8 for each row that has any in a range, in memory of its own that is not the pool's; then
+// one range after the other goes where it stays, and its memory back to the system. So it hardly takes more than the
+// matrix, with 8 bytes an entry, if rows have a few entries in each range. After an error a builder is of no further use.
+// One thread.
 class sparse_columns_builder {
   public:
     // The pool must outlive the matrix. errc::data for a size that no matrix may have (schemas/base/limits.hpp).

@@ -250,6 +250,24 @@ class Programs(TroupeTest):
         for name, found in objectives.items():
             self.assertLess(abs(found / best - 1), 1e-6, name)
 
+    def test_a_run_that_has_ended_goes_on_with_other_bounds(self):
+        text = APP + "checkpoint: {directory: saved}\n"
+        best = objective(self.rows, self.targets, solved(self.rows, self.targets))
+        for first in ("stop.sweeps=2", "stop.phases=6", "stop.gap=1e-3"):
+            with self.subTest(first):
+                shutil.rmtree(self.folder / "saved", ignore_errors=True)
+                self.assertEqual(self.troupe("run", self.app(text), "--set", first).code, 0)
+                early = objective(self.rows, self.targets, self.coefficients())
+                on = self.troupe("run", self.app(text), "--resume", "--json")
+                self.assertEqual(on.code, 0, str(on))
+                self.assertEqual(on.event("done")[0]["ended_by"], "gap")
+                self.assertLess(objective(self.rows, self.targets, self.coefficients()), early)
+                self.assertLess(objective(self.rows, self.targets, self.coefficients()) / best - 1, 1e-6)
+                whole = (self.folder / "result/coefficients.npy").read_bytes()
+                again = self.troupe("run", self.app(text), "--resume", "--json") # nothing is left to do
+                self.assertEqual(again.code, 0, str(again))
+                self.assertEqual((self.folder / "result/coefficients.npy").read_bytes(), whole)
+
     def trained(self, text):
         run = self.troupe("run", self.app(text), "--devices", "cpu:1", "--json")
         self.assertEqual(run.code, 0, str(run))

@@ -60,7 +60,7 @@ class program_of_data final : public job {
         if (schedulers() > shape.columns)
             return app_.error_at("schedule.shards", std::to_string(schedulers()) + " shards for " +
                                                         std::to_string(shape.columns) +
-                                                        " variables");
+                                                        " variables; give at most as many");
         if (blocks(devices) > shape.columns)
             return app_.error_at("schedule.rotation", counted(blocks(devices), "block") + " for " +
                                                           counted(shape.columns, "variable") +

@@ -155,10 +155,11 @@ BOOST_AUTO_TEST_CASE(files_without_rows_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(blanks_do_not_separate) {
-    const std::string why = "numbers with blanks between them; CSV has commas, semicolons or tabs: "
+    const std::string why = "blanks between numbers or names; CSV has commas, semicolons or tabs: "
                             "convert it by sed 's/^ *//; s/  */,/g'";
     BOOST_TEST(refused_text("1 2  3\n4 5 6\n") == "a: line 1: " + why);
     BOOST_TEST(refused_text("a b c\n4 5 6\n") == "a: line 2: column 0 (a b c): " + why);
+    BOOST_TEST(refused_text("a y\n4 5\n", "y") == "a: line 1: " + why);
     BOOST_TEST((rows_of(csv("my column\n4\n")) == table{{4}}));
 }
 

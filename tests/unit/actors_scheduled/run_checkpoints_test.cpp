@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(other_runs_and_damaged_files_are_refused) {
     BOOST_TEST(with("\"gap\": 0.001", "\"gap\": \"0.001\"").find("gap") != std::string::npos);
     BOOST_TEST(with("\"format_version\": 5", "\"format_version\": 4").find("another build") !=
                std::string::npos);
-    BOOST_TEST(with("{", "[").find("not of a program") != std::string::npos);
+    BOOST_TEST(with("{", "[").find("manifest.json is damaged") != std::string::npos);
     std::ofstream{saved / "manifest.json"} << manifest;
     BOOST_TEST(refusal(opened(folder)) == "taken");
     std::ofstream{saved / "worker-1.safetensors", std::ios::app} << 'x';
