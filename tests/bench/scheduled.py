@@ -46,10 +46,10 @@ def troupe_lasso(name, build, penalty, where, folder):
     """Key "gap" too: the largest of the path's."""
     settings = [f"data.idx.images={DATA}/train-images-idx3-ubyte.gz", f"data.idx.labels={DATA}/train-labels-idx1-ubyte.gz",
                 f"program.lasso={{target: {{label: {LABEL}}}, penalty: {penalty}}}", f"stop.gap={GAP}",
-                f"result.directory={folder}"]
+                f"result.directory={os.path.join(folder, 'result')}"]
 
     def read(output):
-        with open(os.path.join(folder, "path.csv"), newline="") as file:
+        with open(os.path.join(folder, "result", "path.csv"), newline="") as file:
             gaps = [float(row["gap"]) for row in csv.DictReader(file)]
         return {**between(output), "gap": max(gaps)}
     app = os.path.join(contenders.SOURCE, APP)

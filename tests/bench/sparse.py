@@ -21,7 +21,7 @@ SLOW = ("scikit-learn", "celer")    # at the smaller two lambdas: minutes
 def troupe_sparse(name, build, files, share, where, folder):
     settings = [f"data.matrix={{features: {files[0]}, targets: {files[1]}}}",
                 f"program.lasso={{penalty: {{share: {share}}}, intercept: false}}", f"stop.gap={GAP}",
-                f"result.directory={folder}"]
+                f"result.directory={os.path.join(folder, 'result')}"]
 
     def read(output):
         events = {line["event"]: line for line in contenders.json_lines(output)}
