@@ -406,7 +406,7 @@ MUTATIONS = [
     Mutation("columns: whole numbers are summed in float32 too long for exact products",
              "kernels/columns/gram_loops.cpp",
              "constexpr std::size_t depth = 1024;",
-             "constexpr std::size_t depth = 2048;",
+             "constexpr std::size_t depth = 16384;",
              "unit_columns", "products_of_whole_numbers_of_at_most_256_are_exact"),
     Mutation("lasso: all products are taken for exact",
              "apps/lasso/lasso_rows.cpp",
