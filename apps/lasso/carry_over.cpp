@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/scheduled/named_numbers.hpp"
+#include "apps/lasso/course_numbers.hpp"
 #include "apps/lasso/newton_steps.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
@@ -82,22 +83,6 @@ std::vector<solution> of(const std::vector<solution>& all, const number_range& r
     }
     return own;
 }
-
-// Places in "course", as lasso_scheduler::save has them.
-enum course_number : std::uint8_t {
-    has_begun = 0,
-    is_done = 1,
-    may_gain = 2,
-    has_shifted = 3,
-    first_of_judged = 10,
-    last_of_judged = 12,
-    weight = 14,
-    waits = 16,
-    has_returned = 17,
-    probe_from = 18,
-    first_of_probe = 19, // what the next probe finds again
-    course_numbers = 22,
-};
 
 // What is true of the new run before its first probe.
 void begin_anew(std::vector<double>& course, bool is_logistic, double rows) {

@@ -1,8 +1,10 @@
 // lasso_scheduler: what follows from a probe, and the state that is saved.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "actors/scheduled/named_numbers.hpp"
+#include "apps/lasso/course_numbers.hpp"
 #include "apps/lasso/lasso_scheduler.hpp"
 
 namespace troupe::lasso {
@@ -198,7 +200,7 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
         if (options_.is_sparse)
             entries.push_back(static_cast<std::int32_t>(f.entries));
     }
-    const std::vector<double> course{
+    const std::array<double, course_numbers> course{
         course_.has_begun ? 1.0 : 0.0,
         course_.is_done ? 1.0 : 0.0,
         course_.may_gain ? 1.0 : 0.0,

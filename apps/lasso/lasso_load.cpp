@@ -3,13 +3,12 @@
 #include <cmath>
 
 #include "actors/scheduled/named_numbers.hpp"
+#include "apps/lasso/course_numbers.hpp"
 #include "apps/lasso/lasso_scheduler.hpp"
 
 namespace troupe::lasso {
 
 namespace {
-
-constexpr std::size_t course_numbers = 22;
 
 error bad(const char* what) {
     return {errc::protocol, std::string{what} + ": the saved state of lasso has other sizes"};

@@ -3,7 +3,7 @@
 // they are with one sample, and with so many samples with gelu for relu and average_pool for max_pool: where a value is so
 // near a kink that rounding puts it on the other side, gradients jump, on any two back ends. Of a model with many layers of
 // kinks only the loss and the output are compared as it is: on an H200 the gradients of GoogLeNet (66 such layers),
-// ResNet-18 (17) and ResNet-50 (49) were off by 3e-3, 3e-2 and 2e-1 of the largest, without kinks by 4e-5, 3e-5 and
+// ResNet-18 (17) and ResNet-50 (more) were off by 3e-3, 3e-2 and 2e-1 of the largest, without kinks by 4e-5, 3e-5 and
 // 3e-4; VGG-16's (18) by 4e-6.
 //
 //   model_steps MODULE SAMPLES APP.yaml...
