@@ -196,22 +196,17 @@ result<void> convolve_back(const conv2d_backward& op, execution& run, std::size_
             !done)
             return done;
     }
-    const auto has_weight = run.by_cudnn().to_weight(op, run);
-    if (!has_weight)
-        return has_weight.failure();
-    bool needs_input = op.input_gradient != nullptr;
-    if (needs_input) {
-        const auto has_input = run.by_cudnn().to_input(op, run);
-        if (!has_input)
-            return has_input.failure();
-        needs_input = !*has_input;
-    }
+    const auto by_cudnn = run.by_cudnn().backward(op, run);
+    if (!by_cudnn)
+        return by_cudnn.failure();
+    const bool needs_weight = !by_cudnn->weight;
+    bool needs_input = op.input_gradient != nullptr && !by_cudnn->input;
     if (needs_input && is_of_pixels(c)) {
         if (auto done = convolve_pixels_back(op, c, run); !done)
             return done;
         needs_input = false;
     }
-    if (*has_weight && !needs_input)
+    if (!needs_weight && !needs_input)
         return {};
     const auto stream = run.stream();
     return for_each_range(
@@ -219,7 +214,7 @@ result<void> convolve_back(const conv2d_backward& op, execution& run, std::size_
         [&](const window_range& r, float* columns, float* gradients) -> result<void> {
             if (auto done = take_gradients(c, r, op.output_gradient, gradients, stream); !done)
                 return done;
-            if (!*has_weight) {
+            if (needs_weight) {
                 if (auto done = make_columns(c, r, op.input, columns, stream); !done)
                     return done;
                 if (auto done = multiply_to_weights(op, c, r, columns, gradients, run); !done)

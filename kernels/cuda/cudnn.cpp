@@ -70,22 +70,30 @@ class cudnn::state {
     state(const state&) = delete;
     state& operator=(const state&) = delete;
 
+    // A factor as it is handed over: aligned, and rounded where it should be. `kept` holds what is made.
+    struct factor_copy {
+        buffer_ref kept;
+        void* lies = nullptr; // null until it is first needed
+    };
+
+    // `gradient`: of an operation with several directions, the output's gradient, which is made once for all of them.
     result<bool> put_in(conv_direction direction, const conv2d_settings& settings,
-                        const operands& o, execution& run) {
+                        const operands& o, execution& run, factor_copy* gradient = nullptr) {
         if (cudnn_ == nullptr || !is_taken(settings, o))
             return false;
         known_plan& known = plan_of(convolutions_, shape_of(direction, settings, o));
         if (!known.is_taken())
             return false;
         const conv_tensor result_at = result_of(direction);
-        std::array<buffer_ref, conv_tensors> kept;
+        std::array<factor_copy, conv_tensors> kept;
         std::array<void*, conv_tensors> lies{};
         for (std::size_t t = 0; t < conv_tensors; ++t) {
-            auto at = t == result_at ? place_for(o.result, kept[t], run)
-                                     : factor_of(*o.all[t], settings.products, kept[t], run);
-            if (!at)
-                return at.failure();
-            lies[t] = *at;
+            factor_copy& copy = t == conv_windows && gradient != nullptr ? *gradient : kept[t];
+            if (auto done = t == result_at ? place_for(o.result, copy, run)
+                                           : take_factor(*o.all[t], settings.products, copy, run);
+                !done)
+                return done.failure();
+            lies[t] = copy.lies;
         }
         auto taken = put_in(known, lies, run, {o.all[0], o.all[1], o.all[2]});
         if (!taken || !*taken || lies[result_at] == o.result.data())
@@ -150,35 +158,39 @@ class cudnn::state {
         return known.is_taken();
     }
 
-    // Aligned, and rounded where it should be. `kept` holds what is made.
-    static result<void*> factor_of(const tensor& t, precision products, buffer_ref& kept,
-                                   execution& run) {
+    static result<void> take_factor(const tensor& t, precision products, factor_copy& copy,
+                                    execution& run) {
+        if (copy.lies != nullptr)
+            return {};
         const bool is_rounded = rounds(products);
-        if (!is_rounded && is_aligned(t.data()))
-            return const_cast<std::byte*>(t.data()); // only read
-        auto made = run.scratch(t.bytes());
-        if (!made)
-            return made.failure();
-        kept = std::move(*made);
-        const auto status =
+        if (!is_rounded && is_aligned(t.data())) {
+            copy.lies = const_cast<std::byte*>(t.data()); // only read
+            return {};
+        }
+        if (auto done = take_room(t, copy, run); !done)
+            return done;
+        return checked(
             is_rounded
                 ? round_factor(products, reinterpret_cast<const float*>(t.data()),
-                               reinterpret_cast<float*>(kept->data()), t.elements(), run.stream())
-                : cudaMemcpyAsync(kept->data(), t.data(), t.bytes(), cudaMemcpyDefault,
-                                  run.stream());
-        if (auto done = checked(status, {&t}); !done)
-            return done.failure();
-        return kept->data();
+                               static_cast<float*>(copy.lies), t.elements(), run.stream())
+                : cudaMemcpyAsync(copy.lies, t.data(), t.bytes(), cudaMemcpyDefault, run.stream()),
+            {&t});
     }
 
-    static result<void*> place_for(tensor& t, buffer_ref& kept, execution& run) {
-        if (is_aligned(t.data()))
-            return t.mutable_data();
+    static result<void> place_for(tensor& t, factor_copy& copy, execution& run) {
+        if (!is_aligned(t.data()))
+            return take_room(t, copy, run);
+        copy.lies = t.mutable_data();
+        return {};
+    }
+
+    static result<void> take_room(const tensor& t, factor_copy& copy, execution& run) {
         auto made = run.scratch(t.bytes());
         if (!made)
             return made.failure();
-        kept = std::move(*made);
-        return kept->data();
+        copy.kept = std::move(*made);
+        copy.lies = copy.kept->data();
+        return {};
     }
 
     std::string named(const char* call, dnn::cudnnStatus_t status) const {
@@ -211,16 +223,23 @@ result<bool> cudnn::forward(const conv2d_forward& op, execution& run) {
                            {{&op.input, &op.weight, &op.output}, op.output}, run);
 }
 
-result<bool> cudnn::to_input(const conv2d_backward& op, execution& run) {
-    return opened().put_in(
-        conv_direction::to_input, op.settings,
-        {{op.input_gradient, &op.weight, &op.output_gradient}, *op.input_gradient}, run);
-}
-
-result<bool> cudnn::to_weight(const conv2d_backward& op, execution& run) {
-    return opened().put_in(
-        conv_direction::to_weight, op.settings,
-        {{&op.input, &op.weight_gradient, &op.output_gradient}, op.weight_gradient}, run);
+result<cudnn::gradients> cudnn::backward(const conv2d_backward& op, execution& run) {
+    state::factor_copy output_gradient;
+    auto weight =
+        opened().put_in(conv_direction::to_weight, op.settings,
+                        {{&op.input, &op.weight_gradient, &op.output_gradient}, op.weight_gradient},
+                        run, &output_gradient);
+    if (!weight)
+        return weight.failure();
+    if (op.input_gradient == nullptr)
+        return gradients{.weight = *weight};
+    auto input =
+        opened().put_in(conv_direction::to_input, op.settings,
+                        {{op.input_gradient, &op.weight, &op.output_gradient}, *op.input_gradient},
+                        run, &output_gradient);
+    if (!input)
+        return input.failure();
+    return gradients{.weight = *weight, .input = *input};
 }
 
 bool cudnn::takes(const attention_shape& shape) {

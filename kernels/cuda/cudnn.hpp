@@ -28,8 +28,10 @@ class cudnn {
 
     // Each puts its part of an operation into the stream; false where it does not take it. It is always the same execution.
     result<bool> forward(const conv2d_forward& op, execution& run); // without the bias
-    result<bool> to_input(const conv2d_backward& op, execution& run);
-    result<bool> to_weight(const conv2d_backward& op, execution& run);
+    struct gradients {
+        bool weight = false, input = false;
+    };
+    result<gradients> backward(const conv2d_backward& op, execution& run); // without the bias's
 
     // Whether it takes attention of this shape, as far as planning tells. The first of a shape takes up to a second.
     bool takes(const attention_shape& shape);

@@ -19,9 +19,9 @@ struct to_bf16 {
 
 struct to_factor {
     precision products;
-    const float* from;
-    float* to;
-    __device__ void operator()(std::size_t i) const { to[i] = factor(from[i], products); }
+    __device__ void operator()(const float (&from)[1], float (&to)[1]) const {
+        to[0] = factor(from[0], products);
+    }
 };
 
 constexpr std::uint32_t infinity_bits = 0x7f800000;
@@ -109,21 +109,22 @@ struct without_scales {
     }
 };
 
-// Of an element of the matrix.
+// Of an element of a row, or behind its end.
 template <class Index, class Round>
 struct rounded_element {
     rows_of_numbers from;
     rounded_rows to;
     Round round;
-    divisor<Index> columns;
+    divisor<Index> padded_columns;
     __device__ void operator()(std::size_t i) const {
-        const auto at = columns.divide(static_cast<Index>(i));
+        const auto at = padded_columns.divide(static_cast<Index>(i));
+        const bool is_there = at.remainder < from.columns;
         to.first[at.quotient * to.stride + at.remainder] =
-            round(from.first[at.quotient * from.stride + at.remainder]);
+            round(is_there ? from.first[at.quotient * from.stride + at.remainder] : 0.f);
     }
 };
 
-// Of as many neighbours in a row as one access writes; behind the row's end it writes what zeros make.
+// Of as many neighbours in a row as one access writes; behind the row's end they are zeros.
 template <class Index, class Round>
 struct rounded_group {
     rows_of_numbers from;
@@ -153,16 +154,17 @@ cudaError_t round_rows(const rows_of_numbers& from, const rounded_rows& to, cons
     const std::size_t groups = (from.columns + size - 1) / size;
     const bool is_wide =
         has_wide_address(from.first) && (from.rows == 1 || from.stride % read_at_once == 0);
-    const std::size_t pieces = from.rows * (is_wide ? groups : from.columns);
+    const std::size_t of_row = is_wide ? groups : groups * size;
+    const std::size_t pieces = from.rows * of_row;
     return with_index({pieces}, [&](auto index) {
         using index_type = decltype(index);
         if (is_wide)
             return launch_elements(
                 stream, pieces,
-                rounded_group<index_type, Round>{from, to, round, divisor<index_type>{groups}});
+                rounded_group<index_type, Round>{from, to, round, divisor<index_type>{of_row}});
         return launch_elements(
             stream, pieces,
-            rounded_element<index_type, Round>{from, to, round, divisor<index_type>{from.columns}});
+            rounded_element<index_type, Round>{from, to, round, divisor<index_type>{of_row}});
     });
 }
 
@@ -175,7 +177,7 @@ cudaError_t round_to_bf16(const rows_of_numbers& from, const rounded_rows& to,
 
 cudaError_t round_factor(precision products, const float* from, float* to, std::size_t count,
                          cudaStream_t stream) {
-    return launch_elements(stream, count, to_factor{products, from, to});
+    return launch_map(stream, count, to_factor{products}, map_operands<1, 1>{{from}, {to}});
 }
 
 cudaError_t find_largest(const rows_of_numbers& of, std::uint32_t* largest, cudaStream_t stream) {

@@ -24,7 +24,7 @@ struct rows_of_numbers {
 };
 
 // One matrix of 16-bit numbers, in rows that begin at multiples of 16 bytes: `stride` is a multiple of `numbers_of_16_bytes`
-// and no less than the numbers of a row. What is between rows gets any value.
+// and no less than the numbers of a row. Behind the numbers of a row, up to the next multiple, are zeros.
 inline constexpr std::size_t numbers_of_16_bytes = 8;
 struct rounded_rows {
     std::uint16_t* first;

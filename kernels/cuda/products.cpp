@@ -89,12 +89,13 @@ constexpr std::size_t next_multiple(std::size_t n, std::size_t of) {
     return (n + of - 1) / of * of;
 }
 
-// From so many elements on, c is computed in rows of our own where its own begin at odd addresses: the copy takes less time
-// than cuBLASLt loses.
+// From so many elements on, c is computed in rows of our own where its own begin at odd addresses, and rows of factors get
+// zeros behind them: the copy takes less time than cuBLASLt loses.
 constexpr std::size_t padded_elements_min = 1 << 16;
 
 // p as cuBLASLt gets it: rows of 16-bit factors, which are copied anyway, and those of a large c begin at multiples of 16
-// bytes. Products of rows at odd addresses take six times as long (README.md).
+// bytes, and hold as many numbers. Else products take six times as long (README.md). Where n or k is larger than p's, the
+// factors have zeros there, and columns of c are not looked at.
 product laid_out(const product& p) {
     const bool is_copied = p.numbers == precision::bfloat16 || p.numbers == precision::float16;
     if (!is_copied || p.batch != 1)
@@ -107,9 +108,16 @@ product laid_out(const product& p) {
     };
     align(laid.a, p.m, p.k);
     align(laid.b, p.k, p.n);
+    const bool a_has_rows_of_k = !p.a.transposed && p.m * p.k >= padded_elements_min;
+    const bool b_has_rows_of_k = p.b.transposed && p.n * p.k >= padded_elements_min;
+    if (a_has_rows_of_k || b_has_rows_of_k)
+        laid.k = next_multiple(p.k, numbers_of_16_bytes);
     constexpr std::size_t floats_of_16_bytes = product_alignment / sizeof(float);
-    if (p.c_stride % floats_of_16_bytes != 0 && p.m * p.n >= padded_elements_min)
-        laid.c_stride = next_multiple(p.n, floats_of_16_bytes);
+    if (p.c_stride % floats_of_16_bytes != 0 && p.m * p.n >= padded_elements_min) {
+        laid.c_stride = next_multiple(p.n, numbers_of_16_bytes);
+        if (!p.activation) // which is computed in rows as they are
+            laid.n = laid.c_stride;
+    }
     return laid;
 }
 
@@ -125,23 +133,30 @@ class operands {
     result<void> take(const product& p, const product& laid, bool with_bias) {
         const auto of_a = numbers_of(p.a, p.m, p.k, p.batch);
         const auto of_b = numbers_of(p.b, p.k, p.n, p.batch);
+        const auto laid_a = numbers_of(laid.a, laid.m, laid.k, laid.batch);
+        const auto laid_b = numbers_of(laid.b, laid.k, laid.n, laid.batch);
         if (with_bias)
-            if (auto done = put(bias, as_floats(p.bias, p.n)); !done)
+            if (auto done = put(bias, as_floats(p.bias, p.n, laid.n)); !done)
                 return done;
         if (p.numbers == precision::float16)
-            return take_halves(p, laid, of_a, of_b);
+            return take_halves(p, {of_a, laid_a}, {of_b, laid_b});
         factor = &p.factor;
         beta = &p.beta;
-        const auto taken = [&](const rows_of_numbers& n, std::size_t stride) {
-            return p.numbers == precision::bfloat16 ? as_bf16(n, stride)
-                                                    : as_floats(n.first, span_of(n));
+        const auto taken = [&](const rows_of_numbers& n, const rows_of_numbers& as) {
+            return p.numbers == precision::bfloat16 ? as_bf16({n, as})
+                                                    : as_floats(n.first, span_of(n), span_of(n));
         };
-        if (auto done = put(a, taken(of_a, laid.a.stride)); !done)
+        if (auto done = put(a, taken(of_a, laid_a)); !done)
             return done;
-        return put(b, taken(of_b, laid.b.stride));
+        return put(b, taken(of_b, laid_b));
     }
 
   private:
+    // A factor as it lies, and as cuBLASLt gets it: with zeros where that has further rows and columns.
+    struct copied_factor {
+        rows_of_numbers from, to;
+    };
+
     static result<void> put(const void*& to, result<const void*> made) {
         if (!made)
             return made.failure();
@@ -157,31 +172,41 @@ class operands {
         return reinterpret_cast<Number*>(kept_.emplace_back(std::move(*made))->data());
     }
 
-    result<const void*> as_floats(const float* values, std::size_t count) {
-        if (is_aligned(values))
+    // In memory with room for so many, whose rest gets any value.
+    result<const void*> as_floats(const float* values, std::size_t count, std::size_t room) {
+        if (is_aligned(values) && room == count)
             return static_cast<const void*>(values);
-        return filled<float>(count, [&](float* to) {
+        return filled<float>(room, [&](float* to) {
             return cudaMemcpyAsync(to, values, count * sizeof(float), cudaMemcpyDefault, stream_);
         });
     }
-    // The rows of n, `stride` numbers apart; where n's rows are as far apart, all that n spans, as one row.
+    // Where the rows are as long and as far apart, all that the factor spans is copied as one row.
     template <class Round>
-    result<const void*> rounded(const rows_of_numbers& n, std::size_t stride, Round round) {
+    result<const void*> rounded(const copied_factor& f, Round round) {
+        const auto& [n, as] = f;
         const std::size_t span = span_of(n);
-        const bool as_it_lies = stride == n.stride;
+        const bool as_it_lies = as.stride == n.stride && as.columns == n.columns;
         const rows_of_numbers from =
             as_it_lies ? rows_of_numbers{n.first, 1, span, span, 1, span} : n;
-        const std::size_t of_row = as_it_lies ? next_multiple(span, numbers_of_16_bytes) : stride;
-        return filled<std::uint16_t>(from.rows * of_row, [&](std::uint16_t* to) {
+        const std::size_t of_row =
+            as_it_lies ? next_multiple(span, numbers_of_16_bytes) : as.stride;
+        const std::size_t more_rows = as.rows - n.rows;
+        const std::size_t count =
+            more_rows == 0 ? from.rows * of_row : as.rows * as.stride; // of one matrix then
+        return filled<std::uint16_t>(count, [&](std::uint16_t* to) {
+            if (more_rows != 0)
+                if (const auto status =
+                        cudaMemsetAsync(to + n.rows * as.stride, 0,
+                                        more_rows * as.stride * sizeof(std::uint16_t), stream_);
+                    status != cudaSuccess)
+                    return status;
             return round(from, rounded_rows{to, of_row}, stream_);
         });
     }
-    result<const void*> as_bf16(const rows_of_numbers& n, std::size_t stride) {
-        return rounded(n, stride, round_to_bf16);
-    }
-    result<const void*> as_f16(const rows_of_numbers& n, std::size_t stride, factor_place place,
+    result<const void*> as_bf16(const copied_factor& f) { return rounded(f, round_to_bf16); }
+    result<const void*> as_f16(const copied_factor& f, factor_place place,
                                const half_scales* scales) {
-        return rounded(n, stride, [&](const auto& from, const auto& to, cudaStream_t stream) {
+        return rounded(f, [&](const auto& from, const auto& to, cudaStream_t stream) {
             return scale_to_f16(from, place, scales, to, stream);
         });
     }
@@ -195,21 +220,21 @@ class operands {
         return static_cast<const void*>(*made);
     }
 
-    result<void> take_halves(const product& p, const product& laid, const rows_of_numbers& of_a,
-                             const rows_of_numbers& of_b) {
+    result<void> take_halves(const product& p, const copied_factor& of_a,
+                             const copied_factor& of_b) {
         auto made = scratch<half_scales>(1);
         if (!made)
             return made.failure();
         half_scales* const scales = *made;
         if (auto done = checked(cudaMemsetAsync(scales, 0, sizeof *scales, stream_)); !done)
             return done;
-        if (auto done = checked(find_largest(of_a, &scales->largest[0], stream_)); !done)
+        if (auto done = checked(find_largest(of_a.from, &scales->largest[0], stream_)); !done)
             return done;
-        if (auto done = checked(find_largest(of_b, &scales->largest[1], stream_)); !done)
+        if (auto done = checked(find_largest(of_b.from, &scales->largest[1], stream_)); !done)
             return done;
-        if (auto done = put(a, as_f16(of_a, laid.a.stride, factor_place::first, scales)); !done)
+        if (auto done = put(a, as_f16(of_a, factor_place::first, scales)); !done)
             return done;
-        if (auto done = put(b, as_f16(of_b, laid.b.stride, factor_place::second, scales)); !done)
+        if (auto done = put(b, as_f16(of_b, factor_place::second, scales)); !done)
             return done;
         factor = &scales->factor;
         beta = &scales->beta;
@@ -238,7 +263,7 @@ class target {
         at = to_;
         if (is_aligned(to_) && here_.stride == there_.stride)
             return {};
-        auto made = memory.allocate(here_.elements() * sizeof(float));
+        auto made = memory.allocate(here_.count * here_.stride * sizeof(float));
         if (!made)
             return made.failure();
         kept_ = std::move(*made);
@@ -291,7 +316,7 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
     float* const sums = p.pre_activation != nullptr && !how.has_copy ? p.pre_activation : p.c;
     const std::size_t elements = span_of(p.m, p.n, p.c_stride, p.batch, p.c_batch_stride);
     const auto rows_of = [&](const product& q) {
-        return q.batch == 1 ? target::rows{q.m, q.n, q.c_stride}
+        return q.batch == 1 ? target::rows{p.m, p.n, q.c_stride}
                             : target::rows{1, elements, elements};
     };
     target c{sums, rows_of(p), rows_of(laid)};

@@ -30,6 +30,7 @@ namespace {
 std::atomic<refused_epilogues> refused{refused_epilogues::none};
 std::atomic<cublasLtEpilogue_t> epilogue_put_in{CUBLASLT_EPILOGUE_DEFAULT};
 std::atomic<bool> rows_put_in_are_aligned{false};
+std::atomic<product_extents> extents_put_in{};
 
 bool has(cublasLtEpilogue_t epilogue, int part) {
     return epilogue != CUBLASLT_EPILOGUE_DEFAULT && (epilogue & part) == part;
@@ -118,6 +119,10 @@ cublasLtEpilogue_t last_epilogue() {
 
 bool last_rows_were_aligned() {
     return rows_put_in_are_aligned;
+}
+
+product_extents last_extents() {
+    return extents_put_in;
 }
 
 } // namespace emulated
@@ -247,6 +252,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
     epilogue_put_in = description->epilogue;
     rows_put_in_are_aligned =
         has_aligned_rows(*a_layout) && has_aligned_rows(*b_layout) && has_aligned_rows(*d_layout);
+    extents_put_in = {
+        static_cast<unsigned>(d_layout->rows),
+        static_cast<unsigned>(description->a == CUBLAS_OP_T ? a_layout->rows : a_layout->columns)};
     const bool on_device = description->pointers == CUBLASLT_POINTER_MODE_DEVICE;
     const auto work = [=, how = *description, la = *a_layout, lb = *b_layout, lc = *c_layout,
                        ld = *d_layout, factor_at = static_cast<const float*>(alpha),

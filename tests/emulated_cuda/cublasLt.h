@@ -64,10 +64,14 @@ struct matmul_preference;
 enum class refused_epilogues { none, activations, all };
 void refuse(refused_epilogues which);
 
-// Of the product that was put in last: its epilogue, and whether all rows of its factors and its sums begin at multiples of 16
-// bytes.
+// Of the product that was put in last: its epilogue, whether all rows of its factors and its sums begin at multiples of 16
+// bytes, and how many numbers are in a row of the sums and in each sum.
+struct product_extents {
+    unsigned of_row = 0, inner = 0;
+};
 cublasLtEpilogue_t last_epilogue();
 bool last_rows_were_aligned();
+product_extents last_extents();
 } // namespace emulated
 using cublasLtHandle_t = void*;
 using cublasLtMatmulDesc_t = emulated::matmul_description*;
