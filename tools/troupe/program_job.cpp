@@ -302,13 +302,15 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
     TROUPE_CHECK(row != programs->end(), "the language knows the programs of the table alone");
     if (auto fits = check_schedule(app, *row); !fits)
         return fits.failure();
-    auto data = open_data(app.app().getData(), {.needs_targets = row->needs_targets});
-    if (!data)
-        return app.at_its_place(data.failure());
     program_site site;
     site.settings = app.settings();
     site.schedule = read_schedule(app.app().getSchedule());
     site.stop = read_stop(app.app().getStop());
+    const auto rule = row->data_rule_of ? row->data_rule_of(site) : nullptr;
+    auto data = open_data(app.app().getData(),
+                          {.needs_targets = row->needs_targets, .rule = rule.get()});
+    if (!data)
+        return app.at_its_place(data.failure());
     site.data = (*data)->shape();
     if (row->check)
         if (auto fits = row->check(site); !fits)
