@@ -91,6 +91,14 @@ std::string render_app(const app_definition& definition);
 // A part of one; `members`: those of its kind if the part has an open union.
 std::string render_app(capnp::DynamicStruct::Reader part, app_members members = {});
 
+// One value that a definition says: "schedule.dynamic.window" and "2". A list is one value.
+struct app_value {
+    std::string path;
+    std::string text; // as in YAML
+};
+// All values of a part, defaults filled in and file names absolute: equal parts say the same, from wherever they are loaded.
+std::vector<app_value> values_of(capnp::DynamicStruct::Reader part, app_members members = {});
+
 // The key of a union's active member: "adamw" of an optimizer.
 std::string active_key(capnp::DynamicStruct::Reader of);
 // The settings of an open union's active member, which must be one of these.

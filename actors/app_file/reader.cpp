@@ -12,6 +12,8 @@ namespace troupe::app_file {
 
 namespace {
 
+constexpr std::size_t places_named_max = 3; // where a key may have been meant to stand
+
 std::string below(const std::string& path, const std::string& key) {
     return path.empty() ? key : path + "." + key;
 }
@@ -43,6 +45,36 @@ result<void> tree_reader::read_struct(const node& from, capnp::DynamicStruct::Bu
     return wrong_kind(from, path, "a map with " + alternatives(rules.keys()));
 }
 
+// A key that is none here may be one of a member of the union: the given one, or the one that holds where none is given, or
+// else any.
+std::string tree_reader::hint_at_key(const node& from, const struct_rules& rules,
+                                     const std::string& wrong) const {
+    const auto is_given = [&](const field_rules& f) {
+        return f.in_union &&
+               (f.key == from.word || std::ranges::count(from.entries, f.key, &entry::key) > 0);
+    };
+    const bool has_given = std::ranges::any_of(rules.fields, is_given);
+    std::vector<std::string> keys = rules.keys();
+    std::vector<std::string> owners(keys.size()); // none of those that stand here
+    for (const field_rules& f : rules.fields) {
+        const bool holds =
+            has_given ? is_given(f) : !rules.union_has_default || &f == rules.first_member();
+        if (!f.in_union || !f.type().isStruct() || !holds)
+            continue;
+        for (std::string& key : rules_of(f.type().asStruct(), members_).keys())
+            keys.push_back(std::move(key));
+        owners.resize(keys.size(), f.key);
+    }
+    const std::string meant = nearest(wrong, keys);
+    std::vector<std::string> places;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        if (keys[i] == meant)
+            places.push_back(owners[i].empty() ? "" : "\"" + below(owners[i], meant) + "\"");
+    if (places.empty() || places.size() > places_named_max || places.front().empty())
+        return key_hint(words_, wrong, rules.keys());
+    return "did you mean " + alternatives(places) + "?";
+}
+
 result<void> tree_reader::read_map(const node& from, const struct_rules& rules,
                                    capnp::DynamicStruct::Builder into, const std::string& path) {
     std::vector<const entry*> seen(rules.fields.size());
@@ -53,7 +85,7 @@ result<void> tree_reader::read_map(const node& from, const struct_rules& rules,
         const std::string key_path = below(path, field ? e.key : printable(e.key));
         if (field == nullptr)
             return names_.fail(e.where, key_path,
-                               "unknown key; " + key_hint(words_, e.key, rules.keys()));
+                               "unknown key; " + hint_at_key(from, rules, e.key));
         const entry*& first = seen[static_cast<std::size_t>(field - rules.fields.data())];
         if (first != nullptr)
             return names_.fail_repeated(e.where, key_path, first->where);

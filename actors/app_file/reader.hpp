@@ -59,6 +59,8 @@ class tree_reader {
     result<capnp::DynamicValue::Reader> read_enum(const node& from, target to,
                                                   const std::string& path) const;
 
+    std::string hint_at_key(const node& from, const struct_rules& rules,
+                            const std::string& wrong) const;
     error wrong_kind(const node& from, const std::string& path, const std::string& expected) const;
 
     const sources& names_;

@@ -45,6 +45,8 @@ class renderer {
   public:
     explicit renderer(app_members members) : members_{members} {}
 
+    void list_values(DynamicStruct::Reader from, const std::string& above,
+                     std::vector<app_value>& to) const;
     std::string render(DynamicStruct::Reader root) const {
         std::string out;
         block_struct(out, 0, root, false);
@@ -227,7 +229,32 @@ void renderer::block(std::string& out, std::size_t indent, const DynamicValue::R
     block(out, indent, get(from, active), active.type());
 }
 
+void renderer::list_values(DynamicStruct::Reader from, const std::string& above,
+                           std::vector<app_value>& to) const {
+    for (const field_rules& m : members_of(from)) {
+        const auto value = get(from, m);
+        const std::string path = above + m.key;
+        const std::size_t before = to.size();
+        if (value.getType() == DynamicValue::STRUCT && depth(value) > 0) {
+            list_values(value.as<DynamicStruct>(), path + ".", to);
+            if (to.size() == before)
+                to.push_back({path, "{}"});
+        } else if (m.is_path && value.getType() == DynamicValue::TEXT)
+            to.push_back({path, std::filesystem::absolute(value.as<capnp::Text>().cStr())
+                                    .lexically_normal()
+                                    .string()});
+        else
+            to.push_back({path, flow(value, m.type())});
+    }
+}
+
 } // namespace
+
+std::vector<app_value> values_of(capnp::DynamicStruct::Reader part, app_members members) {
+    std::vector<app_value> all;
+    renderer{members}.list_values(part, "", all);
+    return all;
+}
 
 std::string render_app(const app_definition& definition) {
     return render_app(definition.root(), definition.members());

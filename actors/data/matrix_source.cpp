@@ -24,6 +24,13 @@ std::uint64_t counted(const std::vector<std::uint32_t>& counts, std::uint64_t at
     return at < counts.size() ? counts[at] : 0;
 }
 
+// Of one row.
+result<void> ask(data_rule& rule, const row_block& row, bool has_target) {
+    if (auto fits = rule.take_values(row.values); !fits)
+        return fits;
+    return has_target ? rule.take_target(row.targets.front()) : result<void>{};
+}
+
 } // namespace
 
 matrix_source::matrix_source(std::unique_ptr<table_rows> rows) : rows_{std::move(rows)} {
@@ -40,7 +47,7 @@ matrix_source::~matrix_source() = default;
 
 result<matrix_source> matrix_source::open(std::unique_ptr<table_rows> rows) {
     matrix_source source{std::move(rows)};
-    if (auto done = source.survey(); !done)
+    if (auto done = source.survey(nullptr, false); !done)
         return done.failure();
     return source;
 }
@@ -51,7 +58,7 @@ error matrix_source::no_memory() const {
 
 // --- the first pass
 
-result<void> matrix_source::survey() {
+result<void> matrix_source::survey(data_rule* rule, bool has_own_targets) {
     try {
         row_block row;
         for (;;) {
@@ -63,7 +70,13 @@ result<void> matrix_source::survey() {
                 break;
             if (auto counted = count(row); !counted)
                 return with_key(key_, counted.failure());
+            if (rule != nullptr)
+                if (auto fits = ask(*rule, row, has_own_targets); !fits)
+                    return with_key(key_, rows_->fail(fits.failure().message()));
         }
+        if (rule != nullptr && has_own_targets)
+            if (auto fits = rule->end_targets(); !fits)
+                return with_key(key_, rows_->fail(fits.failure().message()));
     } catch (const std::bad_alloc&) {
         return no_memory();
     }

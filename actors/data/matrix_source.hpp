@@ -32,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/data/data_rule.hpp"
 #include "actors/data/file_names.hpp"
 #include "schemas/base/error.hpp"
 
@@ -74,6 +75,7 @@ struct matrix_settings {
     // If not, the column is passed over, whatever it holds, and there are no targets; it may be missing, and the file be of
     // another format. A number names one of any CSV file.
     bool needs_target_column = true;
+    data_rule* rule = nullptr; // asked once, while the files are opened; null: there is none
 };
 
 class matrix_source {
@@ -98,7 +100,8 @@ class matrix_source {
   private:
     friend result<matrix_source> open_matrix(const matrix_settings& settings);
     explicit matrix_source(std::unique_ptr<table_rows> rows);
-    result<void> survey();
+    // `has_own_targets`: they are in the rows, and nowhere else.
+    result<void> survey(data_rule* rule, bool has_own_targets);
     result<void> count(const row_block& row);
     std::uint64_t row_bytes(std::uint64_t row) const;
     std::uint32_t rows_that_fit(std::uint64_t bytes_max) const;

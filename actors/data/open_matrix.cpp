@@ -66,14 +66,14 @@ opened_rows open_rows(const matrix_settings& settings) {
 } // namespace
 
 result<matrix_source> open_matrix(const matrix_settings& settings) {
-    const auto& [features, targets, target_column, has_header, needs_column] = settings;
+    const auto& [features, targets, target_column, has_header, needs_column, rule] = settings;
     if (!targets.path.empty() && !target_column.empty())
         return with_key(targets, {errc::usage, targets.path + ": targets and a target_column; give "
                                                               "one of them"});
     try {
         target_vector own;
         if (!targets.path.empty()) {
-            auto read = read_targets(targets.path);
+            auto read = read_targets(targets.path, rule);
             if (!read)
                 return with_key(targets, read.failure());
             own = std::move(*read);
@@ -83,7 +83,8 @@ result<matrix_source> open_matrix(const matrix_settings& settings) {
             return with_key(features, rows.failure());
         matrix_source source{std::move(*rows)};
         source.key_ = features.key;
-        if (auto done = source.survey(); !done)
+        if (auto done = source.survey(rule, targets.path.empty() && source.shape_.has_targets);
+            !done)
             return done.failure();
         if (targets.path.empty())
             return source;

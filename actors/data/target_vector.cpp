@@ -36,7 +36,19 @@ result<target_vector> read_idx_targets(const std::string& name) {
     return target_vector{{labels->begin(), labels->end()}, name + ": byte 4"};
 }
 
-result<target_vector> read_text_targets(const std::string& name) {
+// Of numbers that have no lines.
+result<void> ask(data_rule* rule, const target_vector& all, const std::string& name) {
+    if (rule == nullptr)
+        return {};
+    for (std::size_t i = 0; i < all.values.size(); ++i)
+        if (auto fits = rule->take_target(all.values[i]); !fits)
+            return fits.failure().in(name + ": element " + std::to_string(i));
+    if (auto fits = rule->end_targets(); !fits)
+        return fits.failure().in(all.end);
+    return {};
+}
+
+result<target_vector> read_text_targets(const std::string& name, data_rule* rule) {
     auto rows = csv_rows::open({name, "0", std::nullopt});
     if (!rows)
         return rows.failure();
@@ -53,29 +65,39 @@ result<target_vector> read_text_targets(const std::string& name) {
         if (all.targets.size() > limits::matrix_rows_max)
             return rows->fail("more than " + std::to_string(limits::matrix_rows_max) +
                               " targets; leave some out");
+        if (rule != nullptr)
+            if (auto fits = rule->take_target(all.targets.back()); !fits)
+                return rows->fail(fits.failure().message());
     }
+    if (rule != nullptr)
+        if (auto fits = rule->end_targets(); !fits)
+            return rows->fail(fits.failure().message());
     const std::string end = name + ": line " + std::to_string(rows->line());
     return target_vector{std::move(all.targets), end};
 }
 
 } // namespace
 
-result<target_vector> read_targets(const std::string& name) {
+result<target_vector> read_targets(const std::string& name, data_rule* rule) {
     const auto format = table_format_of(name);
     if (!format)
         return format.failure();
     switch (*format) {
     case table_format::npy:
     case table_format::archive:
-        return read_npy_targets(name);
-    case table_format::idx:
-        return read_idx_targets(name);
+    case table_format::idx: {
+        auto all = *format == table_format::idx ? read_idx_targets(name) : read_npy_targets(name);
+        if (all)
+            if (auto fits = ask(rule, *all, name); !fits)
+                return fits.failure();
+        return all;
+    }
     case table_format::matrix_market:
     case table_format::libsvm:
         return error{errc::data, name + ": line 1: a matrix, where targets belong; give a file "
                                         "with one number a line"};
     default:
-        return read_text_targets(name);
+        return read_text_targets(name, rule);
     }
 }
 

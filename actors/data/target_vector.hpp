@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/data/data_rule.hpp"
 #include "schemas/base/error.hpp"
 
 namespace troupe {
@@ -18,6 +19,7 @@ struct target_vector {
     std::string end;
 };
 
-result<target_vector> read_targets(const std::string& name);
+// `rule`: of the targets; null: there is none.
+result<target_vector> read_targets(const std::string& name, data_rule* rule = nullptr);
 
 } // namespace troupe

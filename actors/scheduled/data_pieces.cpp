@@ -27,40 +27,39 @@ result<void> check_rows(const matrix_piece& m, std::uint64_t columns) {
     return {};
 }
 
-} // namespace
-
-result<matrix_piece> read_matrix_piece(const payload& piece, std::uint64_t columns) {
-    auto starts = read<std::int64_t>(piece, 0, "the starts of the rows of a piece");
-    auto indices = read<std::int32_t>(piece, 1, "the indices of a piece");
-    auto values = read<float>(piece, 2, "the values of a piece");
-    auto targets = read<double>(piece, 3, "the targets of a piece");
+// Tensors from `first` on, which are as the first three of a matrix.
+result<matrix_piece> read_rows(const payload& piece, std::size_t first, std::uint64_t columns) {
+    const auto starts = read<std::int64_t>(piece, first, "the starts of the rows of a piece");
+    const auto indices = read<std::int32_t>(piece, first + 1, "the indices of a piece");
+    const auto values = read<float>(piece, first + 2, "the values of a piece");
+    const auto targets = read<double>(piece, 3, "the targets of a piece");
     if (const error* failure = first_failure(starts, indices, values, targets))
         return *failure;
     const matrix_piece m{*starts, *indices, *values, *targets};
-    if (m.is_sparse()) {
-        if (auto rows = check_rows(m, columns); !rows)
-            return rows.failure();
-    } else if (m.values.size() != m.rows() * columns) {
+    if (!m.is_sparse())
+        return m;
+    auto rows = check_rows(m, columns);
+    return rows ? result<matrix_piece>{m} : rows.failure();
+}
+
+} // namespace
+
+result<matrix_piece> read_matrix_piece(const payload& piece, std::uint64_t columns) {
+    auto m = read_rows(piece, 0, columns);
+    if (m && !m->is_sparse() && m->values.size() != m->rows() * columns)
         return bad("its values do not fill its rows");
-    }
     return m;
 }
 
 result<std::optional<matrix_piece>> read_held_out(const payload& piece, std::uint64_t columns) {
     if (piece.size() <= 4)
         return std::optional<matrix_piece>{};
-    auto starts = read<std::int64_t>(piece, 4, "the starts of the rows that are held out");
-    auto indices = read<std::int32_t>(piece, 5, "the indices that are held out");
-    auto values = read<float>(piece, 6, "the values that are held out");
-    auto targets = read<double>(piece, 3, "the targets of a piece");
-    if (const error* failure = first_failure(starts, indices, values, targets))
-        return *failure;
-    const matrix_piece m{*starts, *indices, *values, *targets};
-    if (!m.is_sparse())
+    const auto m = read_rows(piece, 4, columns);
+    if (!m)
+        return m.failure();
+    if (!m->is_sparse())
         return bad("what is held out is not sparse");
-    if (auto rows = check_rows(m, columns); !rows)
-        return rows.failure();
-    return std::optional{m};
+    return std::optional{*m};
 }
 
 result<void> share_dealer::begin(std::vector<bool> wanted) {

@@ -1,13 +1,11 @@
-// The leader's course: from the first request to the result. leader_setup.cpp has what comes before the first phase, and
-// what follows a loss.
+// The leader's course while phases are computed. leader_setup.cpp has what comes before the first phase, and what follows a
+// loss; leader_end.cpp what is saved, and the result.
 #include "actors/scheduled/leader.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
-#include "actors/scheduled/result_mark.hpp"
 #include "schemas/base/quantities.hpp"
 
 namespace troupe::scheduled {
@@ -122,7 +120,7 @@ void leader::go_for(wish what) {
     const bool is_unsaved = commits_.latest() == nullptr; // then a loss means to begin anew
     if (what == wish::stop)
         mark(proto::Mark::STOP);
-    else if (intent_.commit == commit_state::none && (what == wish::save_and_stop || is_unsaved)) {
+    else if (intent_.commit == commit_state::none && is_unsaved) {
         intent_.commit = commit_state::marked;
         mark(proto::Mark::SAVE);
     }
@@ -202,186 +200,6 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
     intent_.commit = commit_state::none;
     if (options_.checkpoints)
         write_checkpoint();
-}
-
-void leader::write_checkpoint() {
-    const auto commit =
-        std::make_shared<saved_commit>(saved_commit{shape_of(options_.what), *commits_.latest()});
-    intent_.commit = commit_state::writing;
-    const auto folder = std::make_shared<std::string>();
-    work_.submit(*options_.io, {.label = "save",
-                                .work = [to = options_.checkpoints, commit,
-                                         folder](compute_context&) -> result<void> {
-                                    auto saved = to->save(*commit);
-                                    if (!saved)
-                                        return saved.failure();
-                                    *folder = saved->string();
-                                    return {};
-                                },
-                                .then =
-                                    [this, folder] {
-                                        report_.checkpoint = *folder;
-                                        intent_.commit = commit_state::none;
-                                        if (intent_.wish == wish::save_and_stop)
-                                            go_for(wish::stop);
-                                    }});
-}
-
-// ---- the end ----
-
-void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
-    const auto who = sender(body.getIncarnation(), f);
-    if (!who)
-        return;
-    if (is_worker(*who) && !ends_with_workers(options_.what))
-        return reject("a worker does not end the run");
-    if (course_ != course::running)
-        return; // an actor is lost: the end will be computed again
-    auto state = read_state(body.getState(), f.tensors());
-    if (!state)
-        return reject(state.failure().message());
-    if (!is_worker(*who))
-        report_.bound = bound_reached(read_stop(options_.what.app.getStop()),
-                                      {state->end.is_done, intent_.is_time_up, state->milestones,
-                                       std::max(report_.phases, state->number)});
-    answers_.ends.try_emplace(*who, std::move(*state));
-    end_if_over();
-}
-
-// All have told what they end with, and, for the checkpoint, what they are at the end. A run that is stopped by hand has its
-// checkpoint already.
-void leader::end_if_over() {
-    const bool also_workers = ends_with_workers(options_.what);
-    const bool keeps_end = options_.checkpoints && !report_.failure;
-    if (course_ != course::running ||
-        answers_.ends.size() < schedulers() + (also_workers ? workers() : 0) ||
-        (keeps_end && !also_workers && answers_.saved_ends.size() < cast_.size()))
-        return;
-    enter(course::writing);
-    if (keeps_end && also_workers) {
-        std::vector<saved_state> all;
-        for (const auto& [member, state] : answers_.ends)
-            all.push_back(state);
-        commits_.start_from(std::move(all));
-    }
-    if (keeps_end)
-        write_checkpoint();
-    write_result();
-}
-
-namespace {
-
-// By member; workers come first. `blocks`: how many there have to be.
-result<ended_run> run_of(std::map<std::size_t, saved_state> ends, std::size_t workers,
-                         std::size_t blocks) {
-    ended_run run;
-    const std::uint64_t phase = ends.begin()->second.number;
-    for (auto& [member, state] : ends) {
-        if (member < workers && state.number != phase)
-            return error{errc::protocol, "workers have ended at different phases"};
-        (member < workers ? run.workers : run.schedulers).push_back(std::move(state.part));
-        std::ranges::move(state.blocks, std::back_inserter(run.blocks));
-    }
-    std::ranges::sort(run.blocks, {}, &held_block::number);
-    for (std::size_t b = 0; b < run.blocks.size(); ++b)
-        if (run.blocks[b].number != b)
-            return error{errc::protocol, "blocks are missing at the end of the run"};
-    if (run.blocks.size() != blocks)
-        return error{errc::protocol, "blocks are missing at the end of the run"};
-    return run;
-}
-
-} // namespace
-
-void leader::write_result() {
-    if (!options_.what.app.hasResult() || !options_.what.what->write_result)
-        return finish(report_.failure);
-    struct output {
-        result_site site;
-        ended_run run;
-        std::vector<std::string> files;
-    };
-    const auto out = std::make_shared<output>();
-    static_cast<program_site&>(out->site) = site_of(options_.what, options_.io->memory());
-    out->site.directory = options_.what.app.getResult().getDirectory().cStr();
-    out->site.column_names = options_.data->column_names();
-    out->site.row_names = options_.data->row_names();
-    auto ended =
-        run_of(std::exchange(answers_.ends, {}), workers(), options_.what.shares.blocks.size());
-    if (!ended)
-        return finish(ended.failure());
-    out->run = std::move(*ended);
-    work_.submit(
-        *options_.io,
-        {.work = [out, write = options_.what.what->write_result,
-                  app = options_.what.app](compute_context&) -> result<void> {
-             std::error_code failed;
-             std::filesystem::create_directories(out->site.directory, failed);
-             if (failed)
-                 return error{errc::io, out->site.directory.string() + ": " + failed.message() +
-                                            "; choose another result.directory"};
-             if (auto marked = write_result_mark(out->site.directory,
-                                                 app.getProgram().getName().cStr(), app.getData());
-                 !marked)
-                 return marked;
-             auto files = write(out->site, out->run);
-             if (!files)
-                 return files.failure();
-             out->files = std::move(*files);
-             out->files.emplace_back(result_mark_name);
-             return {};
-         },
-         .then =
-             [this, out] {
-                 for (const std::string& file : out->files)
-                     report_.files.push_back((out->site.directory / file).string());
-                 finish(report_.failure);
-             }});
-}
-
-// Once: the run ends at the next phase that is chosen. Once more, or before the first phase: at once.
-void leader::stop(proto::StopRun::Reader, const frame&) {
-    const bool is_again = report_.failure.has_value();
-    report_.failure = error{errc::cancelled, "stopped"};
-    if (course_ == course::writing)
-        return;
-    if (is_again || course_ != course::running)
-        return finish(report_.failure);
-    go_for(options_.checkpoints ? wish::save_and_stop : wish::stop);
-}
-
-void leader::finish(std::optional<error> failure) {
-    if (course_ == course::finished)
-        return;
-    enter(course::finished);
-    work_.forget();
-    if (failure && failure->code() == errc::cancelled)
-        failure = error{errc::cancelled, report_.stopped_text()};
-    for (const actor_address agent : cast_.agents()) {
-        unwatch(agent);
-        send(agent, release_message(run(), failure));
-    }
-    std::vector<std::string> remarks;
-    if (!report_.bound.empty())
-        remarks.push_back("stop." + report_.bound + " reached");
-    if (report_.losses > 0)
-        remarks.push_back(std::to_string(report_.losses) + (report_.losses == 1
-                                                                ? " actor lost on the way"
-                                                                : " actors lost on the way"));
-    nlohmann::json json{{"result", report_.files}, {"phases", report_.phases}};
-    if (!report_.bound.empty())
-        json["ended_by"] = report_.bound;
-    std::vector<std::string> lines;
-    for (const std::string& file : report_.files)
-        lines.push_back("result " + file);
-    tell(run_finished{.failure = std::move(failure),
-                      .saved = report_.checkpoint,
-                      .milestones = report_.milestones,
-                      .numbers = report_.numbers,
-                      .remarks = std::move(remarks),
-                      .actors = std::move(lines),
-                      .json = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
-    quit();
 }
 
 void leader::on_rejected(proto::Rejected::Reader body, const frame& f) {

@@ -42,14 +42,14 @@ struct leader_options {
     run_listener* listener = nullptr;
     std::shared_ptr<device> io; // reads data and writes results
     program_run what;           // what its readers read must outlive the leader
-    std::optional<error> refusal =
-        {}; // if there is one, it ends the run at once; `what` has no shares then
     std::shared_ptr<piece_source> data;
     std::vector<plan_device> devices; // not empty
     duration between_commits{std::chrono::seconds{10}};
-    std::shared_ptr<run_checkpoints> checkpoints = {};   // for every commit; null: none is written
-    std::optional<std::vector<saved_state>> resume = {}; // the commit to go on from
-    std::string resumed_from = {};                       // its folder
+    std::shared_ptr<run_checkpoints> checkpoints = {};    // for every commit; null: none is written
+    std::optional<std::vector<saved_state>> resume = {};  // the commit to go on from
+    std::map<std::size_t, saved_state> resumed_ends = {}; // of the same (saved_commit::ends)
+    std::string resumed_from = {};                        // its folder
+    std::string result_mark = {};                         // result_mark.hpp
 };
 
 class leader final : public actor {
@@ -67,7 +67,7 @@ class leader final : public actor {
     };
     void enter(course next);
     // What the run is to do besides its phases.
-    enum class wish : std::uint8_t { go_on, save_and_stop, stop };
+    enum class wish : std::uint8_t { go_on, stop };
     enum class commit_state : std::uint8_t { none, marked, writing }; // of one that is under way
 
     void on_start() override;

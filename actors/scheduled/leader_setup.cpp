@@ -15,8 +15,6 @@ constexpr std::uint32_t pieces_unanswered_max = 4;
 void leader::on_start() {
     listener_ = runtime().spawn_of_run<listening_actor>(run(), "reporter", self(),
                                                         std::ref(*options_.listener));
-    if (options_.refusal)
-        return finish(options_.refusal);
     if (options_.resume)
         go_on_from(std::move(*options_.resume));
     dealing_.wanted.assign(workers(), true);
@@ -39,6 +37,11 @@ void leader::go_on_from(std::vector<saved_state> commit) {
     report_.milestones = commit.back().milestones;
     report_.phases = commit.back().number;
     report_.milestone_phase = report_.phases;
+    // Where the bounds are as they were, the run ends with what it has ended with.
+    const stop_settings stop = read_stop(options_.what.app.getStop());
+    for (auto& [member, end] : std::exchange(options_.resumed_ends, {}))
+        if (end_holds(end.end.is_done, end.milestones, stop))
+            answers_.ends.emplace(member, std::move(end));
     commits_.start_from(std::move(commit));
 }
 

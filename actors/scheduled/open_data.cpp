@@ -38,6 +38,7 @@ matrix_settings settings_of(proto::ProgramData::Reader data) {
 opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use) {
     matrix_settings settings = settings_of(data);
     settings.needs_target_column = !use.ignores_targets;
+    settings.rule = use.rule;
     if (!use.file.empty())
         settings.features = {use.file, "--data"};
     if (use.ignores_targets)

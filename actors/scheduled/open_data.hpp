@@ -1,6 +1,7 @@
 // What app files name as data, as the data of a run of a program.
 #pragma once
 
+#include "actors/data/data_rule.hpp"
 #include "actors/scheduled/data_pieces.hpp"
 #include "schemas/program_app.capnp.h"
 
@@ -11,6 +12,7 @@ struct data_use {
     // They are not looked at: files of targets are not opened, and a column with that name is left out, whatever it holds,
     // or is not there.
     bool ignores_targets = false;
+    data_rule* rule = nullptr; // of matrices; null: there is none
     // In the place of the one with the rows; empty: the one that the app file names. All words of its documents are kept
     // that the app file's rules and lists leave, and none of its ratings are held out.
     std::string file = {};

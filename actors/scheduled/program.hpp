@@ -60,6 +60,7 @@
 #include <capnp/any.h>
 #include <capnp/schema.h>
 
+#include "actors/data/data_rule.hpp"
 #include "actors/run/run_events.hpp"
 #include "actors/scheduled/payload.hpp"
 #include "actors/scheduled/rotation.hpp"
@@ -269,9 +270,12 @@ struct program {
     std::string name; // the key under `program` in app files
     std::string doc;
     capnp::StructSchema settings;
-    // What the schema cannot say, before data is read and memory taken; errors are "KEY: SENTENCE", with the key below the
-    // program's. May be empty.
+    // What the schema cannot say, before memory is taken; errors are "KEY: SENTENCE", with the key below the program's, or
+    // one of the app file that begins with "data", "schedule" or "stop". May be empty.
     std::function<result<void>(const program_site&)> check;
+    // What it asks of a matrix, by the settings alone: before anything is computed, and with file and line in errors. May be
+    // empty, or return null.
+    std::function<std::unique_ptr<data_rule>(const program_site&)> data_rule_of = {};
     // Those that the app file gives become notes. May be empty.
     std::function<std::vector<doubtful_key>(const program_site&)> doubts = {};
     std::function<result<std::unique_ptr<scheduler_part>>(const scheduler_site&)> make_scheduler;
@@ -313,6 +317,19 @@ result<std::unique_ptr<scheduler_part>> scheduler_of(const scheduler_site& site)
 template <class Part>
 result<std::unique_ptr<worker_part>> worker_of(const worker_site& site) {
     return std::unique_ptr<worker_part>{std::make_unique<Part>(site)};
+}
+
+// The settings that a part of this site is made with: what `read` finds, if `check` (program::check) accepts them.
+template <class Settings>
+result<Settings> checked_settings(const program_site& site,
+                                  result<Settings> (*read)(capnp::AnyPointer::Reader),
+                                  result<void> (*check)(const program_site&)) {
+    auto settings = read(site.settings);
+    if (!settings)
+        return settings.failure();
+    if (auto fits = check(site); !fits)
+        return fits.failure();
+    return settings;
 }
 
 } // namespace troupe::scheduled

@@ -167,16 +167,25 @@ result<void> read_site(proto::ProgramRun::Reader from, program_site& site) {
     return rotates ? read_ranges(from.getBlocks(), site.data.columns, site.blocks) : result<void>{};
 }
 
-result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options,
-                                         const role_resources& on, const program_table& programs) {
-    auto what = find_program(options.getRun(), programs, on.node());
+// The program, and what both roles are told of the run.
+result<const program*> read_run(proto::ProgramRun::Reader from, const program_table& programs,
+                                const std::string& node, program_site& site) {
+    const auto what = find_program(from, programs, node);
     if (!what)
         return what.failure();
-    if (auto fits = check_numbers(options.getRun(), **what); !fits)
+    if (auto fits = check_numbers(from, **what); !fits)
         return fits.failure();
+    if (auto fits = read_site(from, site); !fits)
+        return fits.failure();
+    return what;
+}
+
+result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options,
+                                         const role_resources& on, const program_table& programs) {
     scheduler_site site;
-    if (auto fits = read_site(options.getRun(), site); !fits)
-        return fits.failure();
+    const auto what = read_run(options.getRun(), programs, on.node(), site);
+    if (!what)
+        return what.failure();
     site.scheduler = options.getScheduler();
     if (site.scheduler >= site.variables.size())
         return bad("there is no scheduler " + std::to_string(site.scheduler));
@@ -203,14 +212,10 @@ result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options
 
 result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader options,
                                       const role_resources& on, const program_table& programs) {
-    auto what = find_program(options.getRun(), programs, on.node());
+    worker_site site;
+    const auto what = read_run(options.getRun(), programs, on.node(), site);
     if (!what)
         return what.failure();
-    if (auto fits = check_numbers(options.getRun(), **what); !fits)
-        return fits.failure();
-    worker_site site;
-    if (auto fits = read_site(options.getRun(), site); !fits)
-        return fits.failure();
     site.worker = options.getWorker();
     site.rows = {options.getRows().getFirst(), options.getRows().getCount()};
     site.entries = options.getEntries();

@@ -118,16 +118,18 @@ result<void> check_result_folder(const fs::path& folder, const std::string& prog
     return {};
 }
 
-result<void> write_result_mark(const fs::path& folder, const std::string& program,
-                               proto::ProgramData::Reader data) {
+result<std::string> result_mark_of(const std::string& program, proto::ProgramData::Reader data) {
     auto words = words_of(data);
     if (!words)
         return words.failure();
     json mark{{"program", program}};
     if (!words->empty())
         mark["words"] = std::move(*words);
-    return write_file(folder / result_mark_name,
-                      [&](std::ofstream& out) { out << mark.dump(2) << '\n'; });
+    return mark.dump(2) + '\n';
+}
+
+result<void> write_result_mark(const fs::path& folder, const std::string& mark) {
+    return write_file(folder / result_mark_name, [&](std::ofstream& out) { out << mark; });
 }
 
 result<void> check_result_mark(const fs::path& folder, const std::string& program,

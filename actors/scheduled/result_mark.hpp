@@ -23,9 +23,10 @@ inline constexpr const char* result_mark_name = "result.json";
 // not be there.
 result<void> check_result_folder(const std::filesystem::path& folder, const std::string& program);
 
+// What the file of such a run says. Reads data.documents.stop_words_file, so it is asked for as the data is opened.
+result<std::string> result_mark_of(const std::string& program, proto::ProgramData::Reader data);
 // Before the program writes its files.
-result<void> write_result_mark(const std::filesystem::path& folder, const std::string& program,
-                               proto::ProgramData::Reader data);
+result<void> write_result_mark(const std::filesystem::path& folder, const std::string& mark);
 
 // Whether `folder` is a result of this program, whose words follow the same rules as those of `data`.
 result<void> check_result_mark(const std::filesystem::path& folder, const std::string& program,

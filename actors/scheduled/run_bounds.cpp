@@ -28,6 +28,10 @@ bool is_as_before(const std::vector<named_number>& numbers,
 
 } // namespace
 
+bool end_holds(bool is_done, std::uint64_t sweeps, const stop_settings& stop) {
+    return is_done || (stop.sweeps > 0 && sweeps >= stop.sweeps);
+}
+
 std::string bound_reached(const stop_settings& stop, const run_standing& now) {
     if (now.is_done)
         return "gap";

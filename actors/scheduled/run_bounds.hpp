@@ -19,6 +19,10 @@ struct run_standing {
     std::uint64_t phases = 0;
 };
 
+// Whether a run that goes on from its end is at its end again: the program has said that it is done, or the bound of sweeps
+// is still one.
+bool end_holds(bool is_done, std::uint64_t sweeps, const stop_settings& stop);
+
 // The key below `stop`: "gap", "sweeps", "phases" or "seconds"; empty: none of them, as of a run that is stopped by hand.
 std::string bound_reached(const stop_settings& stop, const run_standing& now);
 

@@ -2,19 +2,24 @@
 //
 //     DIRECTORY/phase-000000001280/manifest.json            program, shape of the run, files with their SHA-256
 //     DIRECTORY/phase-000000001280/worker-0.safetensors     state by names: "part.residual", "block.7.0"
-//     DIRECTORY/phase-000000001280/scheduler-0.safetensors  "part.b", "phase.1280.0", "deltas.1278.0"
+//     DIRECTORY/phase-000000001280/scheduler-0.safetensors  "part.b", "phase.1280.0", "deltas.1278.0", "end.b"
+//
+// What a scheduler has ended with ("end") is written as far as it is not what its part is.
 //
 // A checkpoint appears whole or not at all (actors/checkpoint/checkpoint_folder.hpp).
 //
 // Threads: one at a time. Blocks on files. Errors: errc::io with the file's name; errc::data for a damaged checkpoint;
-// errc::usage if another run uses the folder, or if the checkpoint is of another program.
+// errc::usage if another run uses the folder, or if the checkpoint is of another program or of other settings, which it
+// names.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "actors/app_file/app_file.hpp"
 #include "actors/checkpoint/checkpoint_folder.hpp"
 #include "actors/scheduled/carry_over.hpp"
 #include "actors/scheduled/saved_state.hpp"
@@ -24,13 +29,15 @@ namespace troupe::scheduled {
 // What a checkpoint belongs to: a run goes on only from one of the same.
 struct checkpoint_identity {
     std::string program;
-    std::string settings; // as text, what the app file says and carry_over.hpp cannot change
+    std::vector<app_value> settings; // what the app file says and carry_over.hpp cannot change
 };
 
 // A commit: what all actors of a run were at a phase, workers first, then schedulers.
 struct saved_commit {
     commit_shape shape;
     std::vector<saved_state> members;
+    // Of a run that is over, by member: what schedulers have ended with, if that was at a phase before the commit.
+    std::map<std::size_t, saved_state> ends;
 };
 
 class run_checkpoints {

@@ -1,5 +1,6 @@
 #include "actors/scheduled/scheduler_actor.hpp"
 
+#include "actors/scheduled/run_bounds.hpp"
 #include "actors/scheduled/scheduler_compute.hpp"
 
 namespace troupe::scheduled {
@@ -66,9 +67,7 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
     // A run that goes on with more sweeps, or with no bound of them, does not end where it would have.
-    const bool holds =
-        state->end.is_done || (options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps);
-    end_ = holds ? state->end : run_end{};
+    end_ = end_holds(state->end.is_done, milestones_, options_.stop) ? state->end : run_end{};
     progress_.start(state->number);
     show_progress();
     const auto kept = std::make_shared<saved_part>(std::move(state->part));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "actors/scheduled/run_bounds.hpp"
 #include "actors/scheduled/scheduler_compute.hpp"
 
 namespace troupe::scheduled {
@@ -77,8 +78,7 @@ void scheduler_actor::send_state(saved_part part, frame_builder<proto::ProgramEn
 
 // Workers have begun later phases meanwhile. What is with them is saved at the first one that has not been chosen.
 void scheduler_actor::concluded(std::uint64_t probe, bool is_done) {
-    const bool is_over =
-        is_done || (options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps);
+    const bool is_over = end_holds(is_done, milestones_, options_.stop);
     const bool is_first = is_over && end_.phase == 0;
     if (is_first)
         end_ = {options_.shape.bound().first_after(probe), is_done};

@@ -16,11 +16,9 @@ namespace {
 
 result<std::unique_ptr<scheduled::scheduler_part>>
 make_scheduler(const scheduled::scheduler_site& site) {
-    const auto settings = read_settings(site.settings);
+    const auto settings = scheduled::checked_settings(site, read_settings, check);
     if (!settings)
         return settings.failure();
-    if (auto fits = check(site); !fits)
-        return fits.failure();
     std::unique_ptr<scheduled::scheduler_part> part;
     if (settings->by == method::sgd)
         part = std::make_unique<rotating_items>(site, *settings);
@@ -30,11 +28,9 @@ make_scheduler(const scheduled::scheduler_site& site) {
 }
 
 result<std::unique_ptr<scheduled::worker_part>> make_worker(const scheduled::worker_site& site) {
-    const auto settings = read_settings(site.settings);
+    const auto settings = scheduled::checked_settings(site, read_settings, check);
     if (!settings)
         return settings.failure();
-    if (auto fits = check(site); !fits)
-        return fits.failure();
     std::unique_ptr<scheduled::worker_part> part;
     if (settings->by == method::sgd)
         part = std::make_unique<rotating_users>(options_of(site, *settings));

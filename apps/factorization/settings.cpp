@@ -57,15 +57,15 @@ result<void> check(const scheduled::program_site& site) {
                            "schedule: {cyclic: {}}, or by: sgd");
     const scheduled::data_shape& data = site.data;
     if (data.entries == 0)
-        return wrong("rank", "the data has no ratings; there is nothing to fit");
+        return wrong("data", "the data has no ratings; there is nothing to fit");
     if (!data.is_sparse)
-        return wrong("rank", "the ratings are a dense matrix, in which every user has rated every "
+        return wrong("data", "the ratings are a dense matrix, in which every user has rated every "
                              "item; give a file that leaves out those that are missing");
     if (site.unit_norm)
-        return wrong("rank", "ratings whose columns are divided by their norms predict no ratings; "
-                             "leave out data.scale");
+        return wrong("data.scale", "ratings whose columns are divided by their norms predict no "
+                                   "ratings; leave it out");
     if (std::max(data.rows, data.columns) > limits::rows_max)
-        return wrong("rank", "the ratings are of more than 2147483647 users or items");
+        return wrong("data", "the ratings are of more than 2147483647 users or items");
     if (std::max(data.rows, data.columns) > limits::factors_max / s.rank)
         return wrong("rank",
                      "the factors of all users, or of all items, are more than 1 TiB; use a "

@@ -6,6 +6,7 @@
 #include "apps/lasso/lasso_scheduler.hpp"
 #include "apps/lasso/result_files.hpp"
 #include "apps/lasso/settings.hpp"
+#include "apps/lasso/target_classes.hpp"
 #include "apps/lasso/trained.hpp"
 
 namespace troupe::lasso {
@@ -14,21 +15,17 @@ namespace {
 
 result<std::unique_ptr<scheduled::scheduler_part>>
 make_scheduler(const scheduled::scheduler_site& site) {
-    const auto settings = read_settings(site.settings);
+    const auto settings = scheduled::checked_settings(site, read_settings, check);
     if (!settings)
         return settings.failure();
-    if (auto fits = check(site); !fits)
-        return fits.failure();
     return std::unique_ptr<scheduled::scheduler_part>{
         std::make_unique<lasso_scheduler>(options_of(site, *settings))};
 }
 
 result<std::unique_ptr<scheduled::worker_part>> make_worker(const scheduled::worker_site& site) {
-    const auto settings = read_settings(site.settings);
+    const auto settings = scheduled::checked_settings(site, read_settings, check);
     if (!settings)
         return settings.failure();
-    if (auto fits = check(site); !fits)
-        return fits.failure();
     return std::unique_ptr<scheduled::worker_part>{
         std::make_unique<lasso_rows>(options_of(site, *settings))};
 }
@@ -42,6 +39,11 @@ scheduled::program lasso_program() {
                 "L2 penalties (elastic net).",
             .settings = capnp::Schema::from<proto::LassoSettings>(),
             .check = check,
+            .data_rule_of =
+                [](const scheduled::program_site& site) {
+                    const auto settings = read_settings(site.settings);
+                    return settings ? make_data_rule(*settings) : nullptr;
+                },
             .make_scheduler = make_scheduler,
             .make_worker = make_worker,
             .write_result =

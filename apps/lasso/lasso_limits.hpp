@@ -24,6 +24,9 @@ inline constexpr std::size_t checked_set = 64;
 // If it is sized by work, of dense and of sparse columns.
 inline constexpr std::size_t whole_set_max = 5000, whole_sparse_set_max = 32768;
 
+// Of a target, without its sign: squares of as many as a matrix has rows have a sum in float64.
+inline constexpr double target_max = 1e140;
+
 static_assert(whole_set_max * whole_set_max * 65 / 64 < gram_entries_max);
 static_assert(whole_sparse_set_max * whole_sparse_set_max / 64 <= gram_entries_max);
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "apps/lasso/lasso_scheduler.hpp"
+#include "apps/lasso/target_classes.hpp"
 
 namespace troupe::lasso {
 
@@ -34,21 +35,13 @@ fit_sums fit_of(std::span<const probe_partial> partials, const scheduler_options
 }
 
 result<void> check_classes(std::span<const probe_partial> partials) {
-    double zeros = 0, minus = 0, ones = 0;
+    class_counts all;
     for (const probe_partial& part : partials) {
-        zeros += part.rows.zeros;
-        minus += part.rows.minus;
-        ones += part.rows.ones;
+        all.zeros += part.rows.zeros;
+        all.minus += part.rows.minus;
+        all.ones += part.rows.ones;
     }
-    if (zeros > 0 && minus > 0)
-        return error{errc::data,
-                     "the targets are 0, 1 and -1, but with loss: logistic they are two "
-                     "classes; use target: {label: K} for one of several classes "
-                     "against the rest"};
-    if (zeros + minus == 0 || ones == 0)
-        return error{errc::data, "all targets are of one class, but with loss: logistic they are "
-                                 "two; use data with both, or another label"};
-    return {};
+    return all.check();
 }
 
 // Variables whose gradients are a smaller share of the penalty are worth no mention.

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
-#include <string>
 
 #include "apps/lasso/logistic.hpp"
+#include "apps/lasso/target_classes.hpp"
 
 namespace troupe::lasso {
 
@@ -102,7 +101,7 @@ class logistic_rows final : public row_fit {
         const auto is_one = class_of(target, label_);
         if (!is_one)
             return is_one.failure();
-        (*is_one ? ones_ : target == -1 && !label_ ? minus_ : zeros_) += 1;
+        classes_.add(target, *is_one, label_);
         is_one_.push_back(*is_one);
         residual_.push_back(0);
         return {};
@@ -146,9 +145,9 @@ class logistic_rows final : public row_fit {
         });
         sums.loss = sum_of(losses);
         sums.intercept = intercept_;
-        sums.zeros = zeros_;
-        sums.minus = minus_;
-        sums.ones = ones_;
+        sums.zeros = classes_.zeros;
+        sums.minus = classes_.minus;
+        sums.ones = classes_.ones;
         return sums;
     }
 
@@ -186,24 +185,10 @@ class logistic_rows final : public row_fit {
     std::vector<double> margins_; // X b + b0
     std::vector<double> weights_; // of when the problem was made
     double intercept_ = 0;
-    double zeros_ = 0, minus_ = 0, ones_ = 0;
+    class_counts classes_;
 };
 
 } // namespace
-
-result<bool> class_of(double target, std::optional<double> label) {
-    if (label)
-        return target == *label;
-    if (target == 0 || target == 1 || target == -1)
-        return target == 1;
-    char text[32];
-    char* const end = std::to_chars(text, text + sizeof text, target).ptr;
-    return error{errc::data,
-                 "a target is " + std::string(text, end) +
-                     ", but with loss: logistic the targets are two classes, 0 and 1 or "
-                     "-1 and 1; use target: {label: K} for one of several classes "
-                     "against the rest"};
-}
 
 std::unique_ptr<row_fit> make_row_fit(loss_kind loss, bool has_intercept,
                                       std::optional<double> label) {

@@ -47,9 +47,6 @@ class row_fit {
     double residual_sum_ = 0;
 };
 
-// Whether a target is of class 1 of two: 1 or this label. errc::data for what is neither of 0 and 1 nor of -1 and 1.
-result<bool> class_of(double target, std::optional<double> label);
-
 // `label`: targets are 1 where they are this number, and 0 elsewhere.
 std::unique_ptr<row_fit> make_row_fit(loss_kind loss, bool has_intercept,
                                       std::optional<double> label);

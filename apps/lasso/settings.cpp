@@ -62,16 +62,16 @@ result<void> check(const scheduled::program_site& site) {
     const lasso_settings& s = *read;
     const std::uint64_t columns = site.data.columns;
     if (site.data.rows == 0 || columns == 0)
-        return wrong("penalty", "the matrix is empty; there is nothing to fit");
+        return wrong("data", "the matrix is empty; there is nothing to fit");
     if (columns >= limits::columns_max)
-        return wrong("penalty", "the matrix has " + std::to_string(columns) +
-                                    " columns, but lasso takes fewer than " +
-                                    std::to_string(limits::columns_max));
+        return wrong("data", "the matrix has " + std::to_string(columns) +
+                                 " columns, but lasso takes fewer than " +
+                                 std::to_string(limits::columns_max));
     if (site.schedule.set > limits::set_max)
-        return wrong("penalty", "a set of " + std::to_string(site.schedule.set) +
-                                    " variables needs too many products of columns at once; use "
-                                    "schedule.set of at most " +
-                                    std::to_string(limits::set_max) + ", or 0");
+        return wrong("schedule", "a set of " + std::to_string(site.schedule.set) +
+                                     " variables needs too many products of columns at once; use "
+                                     "schedule.set of at most " +
+                                     std::to_string(limits::set_max) + ", or 0");
     if (s.penalty != penalty_kind::path)
         return {};
     if (site.stop.gap <= 0)

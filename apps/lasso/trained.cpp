@@ -7,7 +7,7 @@
 
 #include "actors/scheduled/written_files.hpp"
 #include "apps/lasso/logistic.hpp"
-#include "apps/lasso/row_fit.hpp"
+#include "apps/lasso/target_classes.hpp"
 
 namespace troupe::lasso {
 

@@ -6,6 +6,7 @@
 #include "apps/lda/model_use.hpp"
 #include "apps/lda/result_files.hpp"
 #include "apps/lda/settings.hpp"
+#include "apps/lda/word_tokens.hpp"
 
 namespace troupe::lda {
 
@@ -14,11 +15,9 @@ namespace {
 // A part of this site, if its settings are right.
 template <class Part, class Base, class Site>
 result<std::unique_ptr<Base>> make(const Site& site) {
-    const auto settings = read_settings(site.settings);
+    const auto settings = scheduled::checked_settings(site, read_settings, check);
     if (!settings)
         return settings.failure();
-    if (auto fits = check(site); !fits)
-        return fits.failure();
     return std::unique_ptr<Base>{std::make_unique<Part>(options_of(site, *settings))};
 }
 
@@ -38,6 +37,8 @@ scheduled::program lda_program() {
             .doc = "Topics of documents: latent Dirichlet allocation by Gibbs sampling.",
             .settings = capnp::Schema::from<proto::LdaSettings>(),
             .check = check,
+            .data_rule_of =
+                [](const scheduled::program_site&) { return std::make_unique<count_rule>(); },
             .doubts = doubts,
             .make_scheduler =
                 make<lda_scheduler, scheduled::scheduler_part, scheduled::scheduler_site>,

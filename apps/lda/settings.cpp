@@ -28,14 +28,13 @@ bool is_prior(double p) {
 
 result<void> check_run(const scheduled::program_site& site) {
     if (site.schedule.kind != scheduled::schedule_kind::rotation)
-        return wrong("topics", "the counts of words pass from worker to worker; use schedule: "
-                               "rotation");
+        return wrong("schedule", "the counts of words pass from worker to worker; use schedule: "
+                                 "rotation");
     if (site.unit_norm)
-        return wrong("topics",
-                     "topics are of counts, which must not be scaled; leave out data.scale");
+        return wrong("data.scale", "topics are of counts, which must not be scaled; leave it out");
     if (site.stop.sweeps == 0 && site.stop.phases == 0 && site.stop.seconds <= 0)
-        return wrong("topics", "sampling has no gap that it could stop at; give stop.sweeps, such "
-                               "as 200");
+        return wrong("stop",
+                     "sampling has no gap that it could stop at; give stop.sweeps, such as 200");
     return {};
 }
 
@@ -65,7 +64,7 @@ result<void> check(const scheduled::program_site& site) {
         return fits;
     const std::uint64_t words = site.data.columns;
     if (site.data.rows == 0 || words == 0)
-        return wrong("topics", "the data is empty; there is nothing to find topics of");
+        return wrong("data", "the data is empty; there is nothing to find topics of");
     if (words > limits::counts_max / read->topics)
         return wrong("topics", std::to_string(read->topics) + " topics of " +
                                    std::to_string(words) +

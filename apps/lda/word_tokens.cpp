@@ -36,6 +36,10 @@ std::string text_of(float value) {
     return text;
 }
 
+bool is_count(float value) {
+    return value >= 0 && value == std::floor(value) && std::isfinite(value);
+}
+
 error no_count(float value) {
     return {errc::data, "a document has " + text_of(value) +
                             " of a word, but topics are of counts: whole numbers, 0 or more; use "
@@ -43,6 +47,11 @@ error no_count(float value) {
 }
 
 } // namespace
+
+result<void> count_rule::take_values(std::span<const float> values) {
+    const auto bad = std::ranges::find_if_not(values, is_count);
+    return bad == values.end() ? result<void>{} : no_count(*bad);
+}
 
 result<void> token_builder::append(const scheduled::payload& piece) {
     const auto m = scheduled::read_matrix_piece(piece, words_);
@@ -54,7 +63,7 @@ result<void> token_builder::append(const scheduled::payload& piece) {
     counts_.resize(words_);
     std::optional<float> bad;
     each_value(*m, words_, [&](std::size_t row, std::size_t word, float value) {
-        if (!(value >= 0) || value != std::floor(value) || !std::isfinite(value)) {
+        if (!is_count(value)) {
             bad = bad.value_or(value);
             return;
         }

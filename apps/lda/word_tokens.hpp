@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "actors/data/data_rule.hpp"
 #include "actors/scheduled/data_pieces.hpp"
 #include "kernels/tensor/tensor.hpp"
 #include "schemas/base/error.hpp"
@@ -62,6 +63,12 @@ class word_tokens {
     std::vector<std::uint64_t> starts_; // of the tokens of each word, and where they end
     std::vector<std::uint32_t> sizes_;
     tensor documents_, topics_; // int32; two bytes each
+};
+
+// Values of documents are counts.
+class count_rule final : public data_rule {
+  public:
+    result<void> take_values(std::span<const float> values) override;
 };
 
 class token_builder {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tests/scheduled/chain.hpp"
+#include "tests/scheduled/ring.hpp"
 #include "tests/sim/program_sim.hpp"
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_run_is_saved_and_a_larger_bound_goes_on_from_i
         const auto short_run = result_of(shape, 5, false), long_run = result_of(shape, 9, false);
         const temporary_folder saved;
         const auto store = std::make_shared<scheduled::run_checkpoints>(
-            scheduled::run_checkpoints::open(saved.path() / "saved", 2, {"chain", ""}).value());
+            scheduled::run_checkpoints::open(saved.path() / "saved", 2, {"chain", {}}).value());
         shape.checkpoints = store;
         shape.between_commits = std::chrono::milliseconds{40};
         const auto kept = result_of(shape, 5, true);
@@ -85,6 +86,12 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_run_is_saved_and_a_larger_bound_goes_on_from_i
         const std::uint64_t ends_at = by_sweeps ? 5 * 7 + shape.window : 5 * 7;
         BOOST_TEST(commit->members[0].number == ends_at);
         shape.resume = std::move(commit->members);
+        shape.resumed_ends = std::move(commit->ends);
+        BOOST_TEST(shape.resumed_ends.size() == (by_sweeps ? shape.schedulers : 0));
+        const auto again = result_of(shape, 5, true);
+        BOOST_TEST((again.first == short_run.first)); // though all are a few phases further
+        BOOST_TEST(again.second.empty());
+        BOOST_TEST((store->latest(memory).value()->ends.size() == shape.resumed_ends.size()));
         const auto went_on = result_of(shape, 9, true);
         BOOST_TEST((went_on.first == long_run.first));
         // A probe that was under way at the end is counted, but not told.
@@ -94,6 +101,134 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_run_is_saved_and_a_larger_bound_goes_on_from_i
                                                              static_cast<std::ptrdiff_t>(told),
                                                          long_run.second.end()),
                    boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_result_is_written_though_the_last_checkpoint_cannot_be) {
+    const temporary_folder saved, folder;
+    const auto store = std::make_shared<scheduled::run_checkpoints>(
+        scheduled::run_checkpoints::open(saved.path() / "saved", 2, {"chain", {}}).value());
+    program_sim run{3,
+                    {.what = chain_program(),
+                     .data = std::make_shared<made_rows>(24, 18),
+                     .result = folder.path().string(),
+                     .between_commits = std::chrono::hours{1},
+                     .checkpoints = store,
+                     .is_stormy = false},
+                    [](proto::ProgramApp::Builder app) {
+                        app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(
+                            1000000);
+                        app.initStop().setSweeps(5);
+                    }};
+    run.sim().run_until([&] { return run.news().milestones.size() == 4; }, std::chrono::minutes{5});
+    const std::string first = store->latest_folder().string();
+    BOOST_REQUIRE(!first.empty());
+    std::filesystem::rename(saved.path() / "saved", saved.path() / "moved");
+    std::ofstream{saved.path() / "saved"} << "a file, where the folder was";
+    const run_finished& end = run.to_the_end();
+    BOOST_REQUIRE(end.failure.has_value());
+    BOOST_TEST((end.failure->code() == errc::io));
+    BOOST_TEST(end.failure->message().ends_with(
+                   "; the end of the run is not saved, so that --resume goes on from " + first),
+               end.failure->message());
+    BOOST_TEST(end.saved == first);
+    BOOST_TEST(run.news().notes ==
+                   (std::vector<std::string>{"the last checkpoint cannot be written; the result of "
+                                             "the run is written all the same"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(!bytes_of(folder.path() / "chain.bin").empty());
+}
+
+// The checkpoint of a run that is stopped by hand is of the phase whose result it writes, also where it is lost meanwhile.
+BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_saves_what_it_writes_as_its_result, *seeded) {
+    std::size_t compared = 0;
+    for (const std::uint64_t seed : seed_range{60}) {
+        memory_pool memory{1u << 24};
+        random_stream random{seed, 4};
+        program_sim_shape shape{.what = chain_program(),
+                                .data = std::make_shared<made_rows>(24, 18),
+                                .workers = 1 + static_cast<std::uint32_t>(seed % 3),
+                                .schedulers = 1 + static_cast<std::uint32_t>(seed / 3 % 3),
+                                .window = static_cast<std::uint32_t>(seed / 9 % 3),
+                                .nodes = 4};
+        if (seed % 2 == 1) { // the result is with the workers, too
+            shape.what = ring_program();
+            shape.schedulers = 1;
+            shape.blocks_per_worker = 2;
+        }
+        const char* const file = seed % 2 == 1 ? "ring.bin" : "chain.bin";
+        const auto to = [&](std::uint64_t phases) {
+            return [=](proto::ProgramApp::Builder app) {
+                app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(1000000);
+                app.initStop().setPhases(phases);
+            };
+        };
+        const temporary_folder saved, folder, other;
+        const auto store = std::make_shared<scheduled::run_checkpoints>(
+            scheduled::run_checkpoints::open(saved.path() / "saved", 2, {"chain", {}}).value());
+        program_sim_shape own = shape;
+        own.checkpoints = store;
+        own.between_commits = std::chrono::milliseconds{40};
+        own.result = folder.path().string();
+        program_sim run{seed, std::move(own), to(0)};
+        const auto wait = [&](std::uint64_t messages) {
+            run.sim().run_until([&] { return run.sim().messages_handled() >= messages; },
+                                std::chrono::minutes{60});
+        };
+        wait(900 + random.below(900));
+        run.run_node().send(run.root(), frame_builder<proto::StopRun>{});
+        wait(run.sim().messages_handled() + random.below(30));
+        if (seed % 4 < 2 && !run.news().outcome)
+            run.kill(seed % run.nodes());
+        const run_finished& end = run.to_the_end();
+        BOOST_REQUIRE(end.failure.has_value());
+        BOOST_TEST((end.failure->code() == errc::cancelled));
+        const std::string written = bytes_of(folder.path() / file);
+        if (written.empty())
+            continue; // it had not begun
+        const auto commit = store->latest(memory).value();
+        BOOST_REQUIRE(commit.has_value());
+        BOOST_TEST(end.saved == store->latest_folder().string());
+        const std::uint64_t number = commit->members[0].number;
+        if (number == 0)
+            continue; // it had been lost before anything was saved, and began anew; no bound says so
+        shape.result = other.path().string();
+        program_sim quiet{seed, std::move(shape), to(number)};
+        BOOST_TEST(!quiet.to_the_end().failure);
+        BOOST_TEST((written == bytes_of(other.path() / file)));
+        ++compared;
+    }
+    BOOST_TEST(compared > 40u);
+}
+
+// Between the probe that concludes a run and its end.
+BOOST_AUTO_TEST_CASE(a_stop_in_the_last_phases_takes_no_checkpoint_from_the_end) {
+    for (const std::uint32_t window : {0u, 2u, 8u}) {
+        memory_pool memory{1u << 24};
+        const temporary_folder saved, folder;
+        const auto store = std::make_shared<scheduled::run_checkpoints>(
+            scheduled::run_checkpoints::open(saved.path() / "saved", 2, {"chain", {}}).value());
+        program_sim run{window + 1,
+                        {.what = chain_program(),
+                         .data = std::make_shared<made_rows>(24, 18),
+                         .window = window,
+                         .result = folder.path().string(),
+                         .checkpoints = store,
+                         .is_stormy = false},
+                        [](proto::ProgramApp::Builder app) {
+                            app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(
+                                1000000);
+                            app.initStop().setSweeps(5);
+                        }};
+        run.sim().run_until([&] { return run.news().milestones.size() == 5; },
+                            std::chrono::minutes{5});
+        run.run_node().send(run.root(), frame_builder<proto::StopRun>{});
+        const run_finished& end = run.to_the_end();
+        const auto commit = store->latest(memory).value();
+        BOOST_REQUIRE(commit.has_value());
+        BOOST_TEST(commit->members[0].number == 5 * 7 + window);
+        BOOST_TEST(end.saved == store->latest_folder().string());
+        BOOST_TEST(!bytes_of(folder.path() / "chain.bin").empty());
     }
 }
 

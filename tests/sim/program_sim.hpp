@@ -32,6 +32,7 @@ struct program_sim_shape {
     duration between_commits = std::chrono::milliseconds{5};
     std::shared_ptr<scheduled::run_checkpoints> checkpoints = {};
     std::optional<std::vector<scheduled::saved_state>> resume = {};
+    std::map<std::size_t, scheduled::saved_state> resumed_ends = {};
     bool is_stormy = true; // drops, delays, duplicates, reorders
 };
 
@@ -143,7 +144,8 @@ class program_sim {
                                           .devices = devices_,
                                           .between_commits = shape_.between_commits,
                                           .checkpoints = shape_.checkpoints,
-                                          .resume = shape_.resume};
+                                          .resume = shape_.resume,
+                                          .resumed_ends = shape_.resumed_ends};
         root_ = run_node_->spawn_of_run<scheduled::leader>(77, "leader", std::move(options));
     }
 

@@ -82,8 +82,11 @@ class job {
     virtual result<planned_job> plan(const job_site& site, bool all) = 0;
 
     virtual std::optional<nothing_left> is_done() const { return std::nullopt; }
-    // Spawns the job's root, an actor that asks for the others. By its listening_actor it sends RunStarted once, and
-    // RunFinished as the last; it takes StopRun (schemas/run.capnp). Called once.
+    // Before anything is told of the run: refuses what cannot run on these devices. Called once, before spawn.
+    virtual result<void> prepare(const std::vector<plan_device>&) { return {}; }
+    // Spawns the root of the job on the devices that it was prepared for: an actor that asks for the others, sends
+    // RunStarted once and RunFinished as the last by its listening_actor, and takes StopRun (schemas/run.capnp). Called
+    // once.
     virtual actor_address spawn(const job_run& run) = 0;
 };
 

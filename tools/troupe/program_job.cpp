@@ -34,9 +34,10 @@ class program_of_data final : public job {
   public:
     program_of_data(program_app app, std::shared_ptr<const program_table> programs,
                     const program& what, std::shared_ptr<piece_source> data, saved_run saved,
-                    std::vector<doubtful_key> doubts)
+                    std::string result_mark, std::vector<doubtful_key> doubts)
         : app_{std::move(app)}, programs_{std::move(programs)}, what_{what}, data_{std::move(data)},
-          saved_{std::move(saved)}, doubts_{std::move(doubts)} {}
+          saved_{std::move(saved)}, result_mark_{std::move(result_mark)}, doubts_{
+                                                                              std::move(doubts)} {}
 
     std::vector<std::string> notes() const override {
         std::vector<std::string> all = data_->notes();
@@ -110,24 +111,25 @@ class program_of_data final : public job {
         return planned_job{text, json.dump(), {}};
     }
 
-    actor_address spawn(const job_run& run) override {
-        leader_options options;
-        options.run = run.number;
-        options.listener = &run.listener;
-        options.io = run.io;
-        if (auto fits = check_place(run.devices); !fits) {
-            options.refusal = fits.failure();
-        } else {
-            options.what = share_out_to(run.devices);
-            options.refusal = go_on(options);
-        }
-        options.data = data_;
-        options.devices = run.devices;
-        options.checkpoints = saved_.to;
+    result<void> prepare(const std::vector<plan_device>& devices) override {
+        if (auto fits = check_place(devices); !fits)
+            return fits;
+        ready_.what = share_out_to(devices);
+        ready_.data = data_;
+        ready_.devices = devices;
+        ready_.checkpoints = saved_.to;
+        ready_.result_mark = result_mark_;
         if (app_.app().hasCheckpoint())
-            options.between_commits =
+            ready_.between_commits =
                 std::chrono::seconds{app_.app().getCheckpoint().getEverySeconds()};
-        return run.runtime.spawn_of_run<leader>(run.number, "leader", std::move(options));
+        return go_on();
+    }
+
+    actor_address spawn(const job_run& run) override {
+        ready_.run = run.number;
+        ready_.listener = &run.listener;
+        ready_.io = run.io;
+        return run.runtime.spawn_of_run<leader>(run.number, "leader", std::move(ready_));
     }
 
   private:
@@ -135,15 +137,16 @@ class program_of_data final : public job {
         return {errc::usage, "--resume: " + saved_.folder + " is of a run with " +
                                  text_of(saved_.from->shape) + "; " + why};
     }
-    // From the checkpoint, if there is one. What keeps it from that.
-    std::optional<error> go_on(leader_options& options) {
+    // From the checkpoint, if there is one.
+    result<void> go_on() {
         if (!saved_.from)
-            return std::nullopt;
-        options.resumed_from = saved_.folder;
+            return {};
+        ready_.resumed_from = saved_.folder;
         const commit_shape& from = saved_.from->shape;
-        if (goes_on_as_it_is(from, shape_of(options.what), saved_.from->members)) {
-            options.resume = std::move(saved_.from->members);
-            return std::nullopt;
+        if (goes_on_as_it_is(from, shape_of(ready_.what), saved_.from->members)) {
+            ready_.resume = std::move(saved_.from->members);
+            ready_.resumed_ends = std::move(saved_.from->ends);
+            return {};
         }
         const auto site = [&](const program_run& run) {
             return carried_site{site_of(run, *saved_.memory), run.shares.rows};
@@ -158,14 +161,16 @@ class program_of_data final : public job {
         before.schedule.window = from.window;
         before.stop.gap = from.gap;
         auto carried =
-            carry_over(what_, before, site(options.what), std::move(saved_.from->members));
+            carry_over(what_, before, site(ready_.what), std::move(saved_.from->members));
         if (!carried)
             return cannot_go_on(carried.failure().message());
-        options.resume = std::move(*carried);
-        return std::nullopt;
+        ready_.resume = std::move(*carried);
+        return {};
     }
     commit_shape shape_on(const std::vector<plan_device>& devices) const {
-        return shape_of(share_out_to(devices));
+        return {static_cast<std::uint32_t>(workers(devices)),
+                static_cast<std::uint32_t>(schedulers()),
+                read_schedule(app_.app().getSchedule()).window, app_.app().getStop().getGap()};
     }
     // If none are asked for, one for each device that there is enough data for.
     std::size_t workers(const std::vector<plan_device>& devices) const {
@@ -196,7 +201,9 @@ class program_of_data final : public job {
     const program& what_; // of the table
     std::shared_ptr<piece_source> data_;
     saved_run saved_;
+    const std::string result_mark_;
     std::vector<doubtful_key> doubts_;
+    leader_options ready_; // as far as prepare() knows them
 };
 
 // What no program has to say of its own.
@@ -208,7 +215,8 @@ std::vector<doubtful_key> doubts_of(proto::ProgramSchedule::Reader schedule) {
 }
 
 // A run goes on only with the same data, program, schedule and seed: what it has computed depends on them.
-std::string identity_of(const program_app& app, const program& what, const data_shape& data) {
+std::vector<app_value> identity_of(const program_app& app, const program& what,
+                                   const data_shape& data) {
     capnp::MallocMessageBuilder copy;
     copy.setRoot(app.app());
     auto all = copy.getRoot<proto::ProgramApp>();
@@ -225,9 +233,13 @@ std::string identity_of(const program_app& app, const program& what, const data_
         schedule.getCyclic().setWindow(0);
     else
         schedule.getRotation().setWindow(0);
-    return render_app(capnp::DynamicStruct::Reader{all.asReader()}, app.members()) + "module " +
-           what.module_sha256 + ", " + std::to_string(data.rows) + " rows, " +
-           std::to_string(data.columns) + " columns, " + std::to_string(data.entries) + " entries";
+    auto values = values_of(capnp::DynamicStruct::Reader{all.asReader()}, app.members());
+    values.push_back({"the data", counted(data.rows, "row") + " x " +
+                                      counted(data.columns, "column") + " with " +
+                                      std::to_string(data.entries) + " entries"});
+    if (!what.module_sha256.empty())
+        values.push_back({"the program's module", "sha256 " + what.module_sha256});
+    return values;
 }
 
 result<saved_run> open_checkpoints(const program_app& app, const program& what,
@@ -244,19 +256,19 @@ result<saved_run> open_checkpoints(const program_app& app, const program& what,
     auto to = run_checkpoints::open(directory, checkpoint.getKeep(),
                                     {app.program(), identity_of(app, what, data)});
     if (!to)
-        return to.failure().in("checkpoint.directory");
+        return app.at_its_place(to.failure().in("checkpoint.directory"));
     run.to = std::make_shared<run_checkpoints>(std::move(*to));
     run.folder = run.to->latest_folder().string();
-    if (run.folder.empty() == resume)
-        return error{errc::usage,
-                     resume ? "--resume: " + directory + " has no checkpoint"
-                            : "checkpoint.directory: " + directory +
-                                  " has checkpoints of an earlier run; go on from them with "
-                                  "--resume, or name another folder"};
+    if (run.folder.empty() && resume)
+        return error{errc::usage, "--resume: " + directory + " has no checkpoint"};
+    if (!run.folder.empty() && !resume)
+        return app.error_at("checkpoint.directory",
+                            directory + " has checkpoints of an earlier run; go on from them with "
+                                        "--resume, or name another folder");
     run.memory = std::make_unique<memory_pool>(limits::dataset_bytes_max);
     auto from = run.to->latest(*run.memory);
     if (!from)
-        return from.failure();
+        return app.at_its_place(from.failure().in("checkpoint.directory"));
     run.from = std::move(*from);
     return run;
 }
@@ -302,13 +314,15 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
     TROUPE_CHECK(row != programs->end(), "the language knows the programs of the table alone");
     if (auto fits = check_schedule(app, *row); !fits)
         return fits.failure();
-    auto data = open_data(app.app().getData(), {.needs_targets = row->needs_targets});
-    if (!data)
-        return app.at_its_place(data.failure());
     program_site site;
     site.settings = app.settings();
     site.schedule = read_schedule(app.app().getSchedule());
     site.stop = read_stop(app.app().getStop());
+    const auto rule = row->data_rule_of ? row->data_rule_of(site) : nullptr;
+    auto data =
+        open_data(app.app().getData(), {.needs_targets = row->needs_targets, .rule = rule.get()});
+    if (!data)
+        return app.at_its_place(data.failure());
     site.data = (*data)->shape();
     if (row->check)
         if (auto fits = row->check(site); !fits)
@@ -318,13 +332,17 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
         std::ranges::move(row->doubts(site), std::back_inserter(doubts));
     if (auto usable = check_result(app, purpose); !usable)
         return usable.failure();
+    auto mark = result_mark_of(row->name, app.app().getData());
+    if (!mark)
+        return app.at_its_place(mark.failure());
     result<saved_run> saved = saved_run{};
     if (purpose == job_purpose::run)
         saved = open_checkpoints(app, *row, (*data)->shape(), resume);
     if (!saved)
         return saved.failure();
-    auto opened = std::make_unique<program_of_data>(
-        std::move(app), programs, *row, std::move(*data), std::move(*saved), std::move(doubts));
+    auto opened =
+        std::make_unique<program_of_data>(std::move(app), programs, *row, std::move(*data),
+                                          std::move(*saved), std::move(*mark), std::move(doubts));
     if (auto fits = opened->check_place({}); !fits)
         return fits.failure();
     return std::unique_ptr<job>{std::move(opened)};

@@ -167,6 +167,21 @@ void reporter::finished(const run_finished& news) {
     finished_.notify_all();
 }
 
+// As many as at the start, unless what the run says for programs has others.
+std::uint32_t reporter::nodes_at_end(const run_finished& news) const {
+    const json end = object_of(news.json);
+    const auto nodes = end.find("nodes");
+    return nodes != end.end() && nodes->is_number_unsigned() ? nodes->get<std::uint32_t>()
+                                                             : start_.nodes;
+}
+
+// "2 nodes", or "1 of 2 nodes" where one is lost.
+std::string reporter::nodes_text(const run_finished& news) const {
+    const std::uint32_t left = nodes_at_end(news);
+    return left < start_.nodes ? std::to_string(left) + " of " + counted(start_.nodes, "node")
+                               : counted(left, "node");
+}
+
 std::string reporter::end_json(const run_finished& news) const {
     json line = {{"event", "done"}};
     if (!news.numbers.empty()) {
@@ -182,10 +197,9 @@ std::string reporter::end_json(const run_finished& news) const {
 }
 
 std::string reporter::end_text(const run_finished& news) const {
-    std::string end =
-        options_.transport == "in-process"
-            ? "done: in this process"
-            : "done: " + counted(start_.nodes, "node") + " over " + options_.transport;
+    std::string end = options_.transport == "in-process"
+                          ? "done: in this process"
+                          : "done: " + nodes_text(news) + " over " + options_.transport;
     for (const std::string& remark : news.remarks)
         end += ", " + remark;
     for (const named_number& n : news.numbers)

@@ -60,6 +60,8 @@ class reporter final : public run_listener {
 
     bool progress_is_due(const run_progress& news);
     void clear_progress();
+    std::uint32_t nodes_at_end(const run_finished& news) const;
+    std::string nodes_text(const run_finished& news) const;
     std::string end_text(const run_finished& news) const;
     std::string end_json(const run_finished& news) const;
     std::string place_of(std::uint32_t milestone) const; // "epoch 1/4"

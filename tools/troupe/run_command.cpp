@@ -112,6 +112,8 @@ int run_job(const run_options& options, job& what, run_nodes& nodes) {
     notes.add(what.notes_on_sharing(nodes, options.nodes));
     if (options.cluster.empty()) // whose processors are not known here
         notes.add(what.notes_on(nodes.devices));
+    if (auto ready = what.prepare(nodes.devices); !ready)
+        return refuse(options, ready.failure());
     if (!options.json)
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'

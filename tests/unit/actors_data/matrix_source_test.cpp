@@ -21,6 +21,21 @@ class matrix_files : public data_files {
     const std::string two_rows = plain("x", "1,2\n3,4\n");
 };
 
+// Targets are below 5, and their sum is at least 3.
+class small_targets final : public data_rule {
+  public:
+    result<void> take_target(double target) override {
+        sum_ += target;
+        return target < 5 ? result<void>{} : error{errc::data, "a target is too large"};
+    }
+    result<void> end_targets() const override {
+        return sum_ >= 3 ? result<void>{} : error{errc::data, "all targets are too small"};
+    }
+
+  private:
+    double sum_ = 0;
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(matrix_sources, matrix_files)
@@ -96,6 +111,38 @@ BOOST_AUTO_TEST_CASE(targets_come_from_any_file_of_numbers) {
     auto none = open_matrix(features_in(two_rows));
     BOOST_TEST(!none->shape().has_targets);
     BOOST_TEST(values_of(*none).targets.empty());
+}
+
+BOOST_AUTO_TEST_CASE(targets_that_break_a_rule_are_refused_at_their_place) {
+    const auto said = [&](matrix_settings settings) {
+        small_targets rule;
+        settings.rule = &rule;
+        return refused(settings, errc::data);
+    };
+    const auto column = [&](const std::string& text) {
+        matrix_settings settings = features_in(plain("t", text));
+        settings.target_column = "y";
+        return settings;
+    };
+    BOOST_TEST(said(column("x,y\n1,1\n\n2,5\n")) ==
+               "data.matrix.features: t: line 4: a target is too large");
+    BOOST_TEST(said(column("x,y\n1,1\n2,1\n")) ==
+               "data.matrix.features: t: line 3: all targets are too small");
+    BOOST_TEST(said(features_in(plain("s", "1 1:1\n6 1:1 2:1\n"))) ==
+               "data.matrix.features: s: line 2: a target is too large");
+    BOOST_TEST(said(with_targets(two_rows, plain("y", "1\n9\n"))) ==
+               "data.matrix.targets: y: line 2: a target is too large");
+    BOOST_TEST(said(with_targets(two_rows, plain("y", "1\n1\n"))) ==
+               "data.matrix.targets: y: line 2: all targets are too small");
+    BOOST_TEST(said(with_targets(two_rows, plain("y", npy_of(doubles{1, 7}, "2,")))) ==
+               "data.matrix.targets: y: element 1: a target is too large");
+    BOOST_TEST(said(with_targets(plain("images", idx_image_file(2)),
+                                 plain("labels", idx_label_file({7, 1})))) ==
+               "data.matrix.targets: labels: element 0: a target is too large");
+    small_targets rule;
+    matrix_settings good = column("x,y\n1,1\n2,2\n");
+    good.rule = &rule;
+    BOOST_TEST(open_matrix(good).ok());
 }
 
 BOOST_AUTO_TEST_CASE(wrong_targets_are_refused_with_their_key) {

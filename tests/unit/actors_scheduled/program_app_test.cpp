@@ -1,6 +1,8 @@
 // App files of programs of scheduled parameters.
 #include <boost/test/unit_test.hpp>
 
+#include <filesystem>
+#include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -37,6 +39,10 @@ std::string wrong(const std::string& rest, const app_settings& settings = {}) {
 program_app parse(const std::string& rest, const std::string& program = "rose") {
     return parse_program_app(head + "program: " + program + "\n" + rest, "app.yaml", {}, kind)
         .value();
+}
+
+program_app load_from(const std::string& file, const std::string& rest) {
+    return parse_program_app(head + "program: rose\n" + rest, file, {}, kind).value();
 }
 
 void check_documented(capnp::StructSchema schema, std::set<std::uint64_t>& seen) {
@@ -106,6 +112,24 @@ BOOST_AUTO_TEST_CASE(a_schedule_may_be_named_or_only_divided) {
                "app.yaml:4:11: schedule: unknown word \"cyclical\"; did you mean \"cyclic\"?");
 }
 
+BOOST_AUTO_TEST_CASE(a_key_of_a_member_of_a_union_is_found_where_it_belongs) {
+    const auto said = [](const std::string& schedule) {
+        const std::string all = wrong("schedule: " + schedule + "\n");
+        return all.substr(all.find("unknown key; ") + 13);
+    };
+    BOOST_TEST(said("{window: 3}") == "did you mean \"dynamic.window\"?"); // which holds
+    BOOST_TEST(said("{windows: 3}") == "did you mean \"dynamic.window\"?");
+    BOOST_TEST(said("{cyclic: {}, window: 3}") == "did you mean \"cyclic.window\"?");
+    BOOST_TEST(said("{window: 3, rotation: {}}") == "did you mean \"rotation.window\"?");
+    BOOST_TEST(said("{worker: 3}") == "did you mean \"workers\"?");
+    BOOST_TEST(wrong("", {"schedule.window=3"}) ==
+               "--set schedule.window: unknown key; did you mean \"dynamic.window\"?");
+    BOOST_TEST(why_not("troupe: 1\ndata: {features: x.npy}\nprogram: rose\n") ==
+               "app.yaml:2:8: data.features: unknown key; did you mean \"matrix.features\"?");
+    BOOST_TEST(why_not(head + "program: {height: 1}\n") ==
+               "app.yaml:3:11: program.height: unknown key; did you mean \"rose.height\"?");
+}
+
 BOOST_AUTO_TEST_CASE(a_bound_on_correlations_goes_with_their_check_alone) {
     const program_app app = parse("schedule: {dynamic: {couple: check, rho: 0.3}}\n");
     BOOST_TEST(app.app().getSchedule().getDynamic().getRho() == 0.3);
@@ -115,6 +139,24 @@ BOOST_AUTO_TEST_CASE(a_bound_on_correlations_goes_with_their_check_alone) {
     BOOST_TEST(
         wrong("schedule: {dynamic: {couple: check, rho: 0.3}}\n", {"schedule.dynamic.couple=exact"})
             .find("goes with couple: check") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_values_of_a_file_are_listed_with_their_keys) {
+    const auto values = [](const std::string& file) {
+        const auto app = load_from(file, "schedule: {rotation: {window: 3}}\n");
+        std::map<std::string, std::string> all;
+        for (const app_value& v : values_of(app.root(), app.members()))
+            BOOST_TEST(all.emplace(v.path, v.text).second);
+        return all;
+    };
+    const auto all = values("folder/app.yaml");
+    BOOST_TEST(all.at("schedule.rotation.window") == "3");
+    BOOST_TEST(all.at("schedule.rotation.blocks_per_worker") == "2"); // by default
+    BOOST_TEST(all.at("program.rose.height") == "0.1");
+    BOOST_TEST(all.at("data.matrix.features") ==
+               std::filesystem::current_path().string() + "/folder/x.npy");
+    BOOST_TEST(all.count("schedule.dynamic.window") == 0u);
+    BOOST_TEST((values("./other/../folder/app.yaml") == all));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_has_a_bound) {

@@ -30,6 +30,10 @@ BOOST_AUTO_TEST_SUITE(bounds_of_runs)
 
 BOOST_AUTO_TEST_CASE(the_bound_that_ended_a_run_is_named) {
     const stop_settings stop{1e-6, 10, 100, 5};
+    BOOST_TEST(end_holds(true, 0, stop));
+    BOOST_TEST(end_holds(false, 10, stop));
+    BOOST_TEST(!end_holds(false, 9, stop));
+    BOOST_TEST(!end_holds(false, 10, {.phases = 1}));
     BOOST_TEST(bound_reached(stop, {true, false, 10, 100}) == "gap");
     BOOST_TEST(bound_reached(stop, {false, true, 10, 100}) == "sweeps");
     BOOST_TEST(bound_reached(stop, {false, true, 9, 100}) == "phases");

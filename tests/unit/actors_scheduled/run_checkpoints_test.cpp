@@ -42,8 +42,11 @@ saved_commit commit_at(std::uint64_t number) {
     return commit;
 }
 
-run_checkpoints opened(const temporary_folder& folder, const std::string& settings = "settings") {
-    return run_checkpoints::open(folder.path() / "saved", 2, {"chain", settings}).value();
+const std::vector<app_value> settings{{"program.chain.length", "4"}, {"seed", "1"}};
+
+run_checkpoints opened(const temporary_folder& folder,
+                       const std::vector<app_value>& of = settings) {
+    return run_checkpoints::open(folder.path() / "saved", 2, {"chain", of}).value();
 }
 
 std::string text_of(const std::filesystem::path& file) {
@@ -86,6 +89,32 @@ BOOST_AUTO_TEST_CASE(a_commit_comes_back_as_it_was) {
     BOOST_TEST(scheduler.deltas[1].changes.empty());
 }
 
+// Together with what its part shares with the end, which is written once.
+BOOST_AUTO_TEST_CASE(what_a_scheduler_has_ended_with_comes_back) {
+    const temporary_folder folder;
+    run_checkpoints store = opened(folder);
+    saved_commit commit = commit_at(40);
+    saved_state end = commit.members[2];
+    end.number = 37;
+    end.milestones = 3;
+    end.end = {40, true};
+    end.part.tensors[0] = numbers({6, 7, 8})[0];
+    commit.ends.emplace(2, end);
+    const auto saved = store.save(commit).value();
+    const auto back = store.latest(memory()).value();
+    BOOST_REQUIRE(back->ends.size() == 1u);
+    const saved_state& ended = back->ends.at(2);
+    BOOST_TEST(ended.number == 37u);
+    BOOST_TEST(ended.milestones == 3u);
+    BOOST_TEST(ended.end.is_done);
+    BOOST_TEST(ended.part.tensors.at(0).values<double>()[2] == 8.0);
+    BOOST_TEST(ended.part.tensors.at(1).values<std::int64_t>()[0] == -3);
+    BOOST_TEST(back->members[2].part.tensors[0].values<double>()[0] == 1.5);
+    const std::string file = text_of(saved / "scheduler-0.safetensors");
+    BOOST_TEST(file.find("end.b") != std::string::npos);
+    BOOST_TEST(file.find("end.r") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_newest_are_kept_by_their_numbers) {
     const temporary_folder folder;
     run_checkpoints store = opened(folder);
@@ -101,7 +130,7 @@ BOOST_AUTO_TEST_CASE(the_newest_are_kept_by_their_numbers) {
 BOOST_AUTO_TEST_CASE(one_run_at_a_time_has_the_folder) {
     const temporary_folder folder;
     const run_checkpoints store = opened(folder);
-    const auto second = run_checkpoints::open(folder.path() / "saved", 2, {"chain", "settings"});
+    const auto second = run_checkpoints::open(folder.path() / "saved", 2, {"chain", settings});
     BOOST_REQUIRE(!second.ok());
     BOOST_TEST((second.failure().code() == errc::usage));
 }
@@ -113,7 +142,20 @@ BOOST_AUTO_TEST_CASE(other_runs_and_damaged_files_are_refused) {
         run_checkpoints store = opened(folder);
         saved = store.save(commit_at(40)).value();
     }
-    BOOST_TEST(refusal(opened(folder, "others")).find("other data, settings") != std::string::npos);
+    const std::string advice = "; give what was, or name another checkpoint.directory";
+    BOOST_TEST(
+        refusal(opened(folder, {{"program.chain.length", "5"}, {"seed", "1"}, {"stop", "x"}})) ==
+        saved.string() +
+            ": is of another run: program.chain.length was 4 and is 5, stop "
+            "was absent and is x" +
+            advice);
+    BOOST_TEST(
+        refusal(opened(folder, {{"a", "1"}, {"b", "1"}, {"c", "1"}})) ==
+        saved.string() +
+            ": is of another run: program.chain.length was 4 and is absent, "
+            "seed was 1 and is absent, a was absent and is 1, b was absent and is 1, and 1 more "
+            "differ" +
+            advice);
     const std::string manifest = text_of(saved / "manifest.json");
     const auto with = [&](const std::string& from, const std::string& to) {
         std::string text = manifest;
@@ -125,7 +167,17 @@ BOOST_AUTO_TEST_CASE(other_runs_and_damaged_files_are_refused) {
         BOOST_TEST(said.find('\n') == std::string::npos);
         return said;
     };
-    BOOST_TEST(with("\"chain\"", "\"other\"").find("another program") != std::string::npos);
+    BOOST_TEST(
+        with("\"program\": \"chain\"", "\"program\": \"other\"")
+            .ends_with(": is of the program \"other\", and this app file's is \"chain\"; name "
+                       "another checkpoint.directory"));
+    BOOST_TEST(with("\"program\": \"chain\"", "\"program\": 7").find("names no program") !=
+               std::string::npos);
+    BOOST_TEST(with("\"seed\": \"1\"", "\"seed\": [\"\\u001b\"]")
+                   .find("seed was [\"\\u001b\"] and is 1") != std::string::npos);
+    BOOST_TEST(
+        with("\"settings\": {", "\"settings\": 0, \"other\": {").find("its settings are none") !=
+        std::string::npos);
     BOOST_TEST(with("\"workers\": 2", "\"workers\": 3").find("members") != std::string::npos);
     BOOST_TEST(with("\"workers\": 2", "\"workers\": \"2\"").find("members") != std::string::npos);
     BOOST_TEST(
@@ -143,7 +195,7 @@ BOOST_AUTO_TEST_CASE(other_runs_and_damaged_files_are_refused) {
                std::string::npos);
     BOOST_TEST(with("\"window\": 4", "\"window\": 65").find("window") != std::string::npos);
     BOOST_TEST(with("\"gap\": 0.001", "\"gap\": \"0.001\"").find("gap") != std::string::npos);
-    BOOST_TEST(with("\"format_version\": 5", "\"format_version\": 4").find("another build") !=
+    BOOST_TEST(with("\"format_version\": 6", "\"format_version\": 5").find("another build") !=
                std::string::npos);
     BOOST_TEST(with("{", "[").find("manifest.json is damaged") != std::string::npos);
     std::ofstream{saved / "manifest.json"} << manifest;
@@ -156,7 +208,7 @@ BOOST_AUTO_TEST_CASE(other_runs_and_damaged_files_are_refused) {
 
 BOOST_AUTO_TEST_CASE(of_a_damaged_one_the_newest_that_is_whole_is_named) {
     const temporary_folder folder;
-    auto store = run_checkpoints::open(folder.path() / "saved", 9, {"chain", "settings"}).value();
+    auto store = run_checkpoints::open(folder.path() / "saved", 9, {"chain", settings}).value();
     std::vector<std::filesystem::path> saved;
     for (const std::uint64_t number : {20u, 40u, 60u, 80u})
         saved.push_back(store.save(commit_at(number)).value());
@@ -173,6 +225,12 @@ BOOST_AUTO_TEST_CASE(of_a_damaged_one_the_newest_that_is_whole_is_named) {
     damage(0);
     damage(1);
     BOOST_TEST(refusal(store).ends_with("with another checkpoint.directory"));
+    memory_pool little{16}; // in which no checkpoint has room: another one is no way out
+    store.save(commit_at(100)).value();
+    const auto loaded = store.latest(little);
+    BOOST_REQUIRE(!loaded.ok());
+    BOOST_TEST((loaded.failure().code() == errc::exhausted));
+    BOOST_TEST(loaded.failure().message().find("earlier") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(refuses_data_without_ratings) {
         std::ranges::fill(rows->starts, 0);
     }
     BOOST_TEST(failure_of(sgd_case(2, 1, 1), data) ==
-               "rank: the data has no ratings; there is nothing to fit");
+               "data: the data has no ratings; there is nothing to fit");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_a_dense_matrix_and_scaled_columns) {
@@ -70,10 +70,10 @@ BOOST_AUTO_TEST_CASE(refuses_a_dense_matrix_and_scaled_columns) {
     dense.learned.values.assign(6, 1.0F);
     dense.learned.targets.assign(2, 0.0);
     BOOST_TEST(
-        failure_of(sgd_case(2, 1, 1), dense).starts_with("rank: the ratings are a dense matrix"));
+        failure_of(sgd_case(2, 1, 1), dense).starts_with("data: the ratings are a dense matrix"));
     auto c = sgd_case(2, 1, 1);
     c.run.unit_norm = true;
-    BOOST_TEST(failure_of(c, some()).ends_with("leave out data.scale"));
+    BOOST_TEST(failure_of(c, some()).starts_with("data.scale: ratings whose columns are divided"));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_more_factors_than_a_machine_can_have) {

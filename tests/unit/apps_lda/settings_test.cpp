@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(are_refused_before_memory_is_taken) {
     BOOST_TEST(says(d.refusal(site), "use schedule: rotation"));
     site = d.site();
     site.unit_norm = true;
-    BOOST_TEST(says(d.refusal(site), "leave out data.scale"));
+    BOOST_TEST(says(d.refusal(site), "data.scale: topics are of counts"));
     site = d.site();
     site.stop.sweeps = 0;
     BOOST_TEST(says(d.refusal(site), "give stop.sweeps"));

@@ -117,6 +117,22 @@ BOOST_AUTO_TEST_CASE(the_end_says_where_it_ran_and_what_was_saved) {
                "done: in this process, test accuracy 50.00%, checkpoint saved/epoch-0002\n");
 }
 
+BOOST_AUTO_TEST_CASE(the_end_says_how_many_nodes_are_left) {
+    const auto end = [](std::uint32_t at_end, bool is_json) {
+        printed run{is_json, 0};
+        run.shown.started({.nodes = 3, .milestone = "sweep"});
+        run.shown.finished(
+            {.json = at_end > 0 ? "{\"nodes\": " + std::to_string(at_end) + "}" : ""});
+        run.print();
+        const std::string all = run.out.str();
+        return all.substr(all.rfind(is_json ? "{" : "done", all.size() - 2));
+    };
+    BOOST_TEST(end(0, false).starts_with("done: 3 nodes over"));
+    BOOST_TEST(end(3, false).starts_with("done: 3 nodes over"));
+    BOOST_TEST(end(2, false).starts_with("done: 2 of 3 nodes over"));
+    BOOST_TEST(end(2, true).find("\"nodes\":2") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(replicas_that_were_lost_are_counted_at_the_end_and_say_no_figures) {
     run_report report;
     for (const std::uint32_t replica : {0u, 1u, 2u})

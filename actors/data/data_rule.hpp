@@ -1,0 +1,22 @@
+// What whoever uses a matrix asks of its numbers, beyond that they are finite. It is asked while files are opened, so that
+// what does not fit is told with its place, before anything is computed.
+//
+// Threads: values of one thread. Errors: a sentence, to which the reader adds file and place.
+#pragma once
+
+#include <span>
+
+#include "schemas/base/error.hpp"
+
+namespace troupe {
+
+class data_rule {
+  public:
+    virtual ~data_rule() = default;
+
+    virtual result<void> take_values(std::span<const float>) { return {}; } // of the next row
+    virtual result<void> take_target(double) { return {}; }                 // of the next row
+    virtual result<void> end_targets() const { return {}; }                 // all have been taken
+};
+
+} // namespace troupe

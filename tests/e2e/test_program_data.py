@@ -1,0 +1,174 @@
+"""The data of programs, good and bad."""
+
+import json
+import re
+
+from program_support import APP, ProgramTest
+from support import TroupeTest, main
+
+
+class BadInput(ProgramTest):
+    def test_bad_input_is_one_line_each(self):
+        def check(text, why, code=2, command=("check",), **files):
+            for name, content in files.items():
+                (self.folder / f"{name}.csv").write_text(content)
+            with self.subTest(why=why):
+                refused = self.troupe(command[0], self.app(text), *command[1:])
+                self.assert_one_line_error(refused, code, why)
+
+        check(APP + "model: {}\n", "conflicts with")
+        check(APP + "train: {}\n", 'goes with "model"')
+        check(APP.replace("lasso:", "laso:"), 'did you mean "lasso"?')
+        check(APP.replace("intercept", "intercepts"), 'did you mean "intercept"?')
+        check(APP.replace("x.csv", "none.csv"), "none.csv")
+        check(APP.replace("target_column: y", "target_column: z"), "z")
+        check(APP.replace("x.csv", "ragged.csv"), "ragged.csv: line 3", ragged="a,y\n1,2\n1,2,3\n")
+        check(APP.replace("x.csv", "nan.csv"), "nan.csv: line 2", nan="a,y\nnan,2\n1,2\n")
+        check(APP.replace("gap: 1e-9", "gap: 0"), "stop")
+        check(APP.replace("dynamic: {window: 2}", "random: {}"), "schedule.random: unknown key")
+        check(APP.replace("{dynamic: {window: 2}}", "{workers: 1000}"), "1000 workers for 120 rows", command=("run", "--nodes", 2))
+        check(APP.replace("{dynamic: {window: 2}}", "{shards: 50}"), "50 shards for 12 variables", command=("run", "--nodes", 2))
+        for data, why in (
+            ("{documents: {lines: x.csv}}", "data.documents: has no targets, which the program needs"),
+            ("{documents: {lines: x.csv, text: texts}}", 'data.documents.text: conflicts with "lines"'),
+            ("{documents: {documents_min: 2}}", "give exactly one of counts, text, lines or dictionary"),
+            ("{documents: {lines: x.csv, vocabulary: v}}", "data.documents.vocabulary: goes with counts"),
+            ("{documents: {counts: c, stop_words: english}}", "counts without a vocabulary have no words"),
+            ("{documents: {lines: x.csv, stem: klingon}}", 'data.documents.stem: unknown word "klingon"'),
+            ("{ratings: {train: x.csv}}", "data.ratings: has no targets, which the program needs"),
+            ("{ratings: {test: x.csv}}", 'data.ratings: missing key "train"'),
+            ("{ratings: {train: x.csv}, scale: unit_norm}", "data.scale: is for matrices"),
+        ):
+            check(APP.replace("{matrix: {features: x.csv, target_column: y}}", data), why)
+        check(APP.replace("x.csv", "big.csv"), "big.csv: line 3: a target is 1e+200, whose square is too large", big="a,y\n1,2\n1,1e200\n")
+        check(APP.replace("{dynamic: {window: 2}}", "{window: 2}"), 'app.yaml:4:12: schedule.window: unknown key; did you mean "dynamic.window"?')
+        check(APP, "names no checkpoint folder", command=("run", "--resume"))
+        check(APP, "no module of a program", command=("check", "--program", __file__))
+        check(APP, "none.so", command=("check", "--program", "none.so"))
+
+
+class DocumentsAndRatings(TroupeTest):
+    """Data of programs that take no targets."""
+
+    def data(self, data, program):
+        return self.app(f"troupe: 1\ndata: {data}\nprogram: {program}\nschedule: {{rotation: {{blocks_per_worker: 1}}}}\n"
+                        "stop: {sweeps: 2}\nresult: {directory: result}\n")
+
+    def documents(self, settings):
+        return self.data(f"{{documents: {{{settings}}}}}", "{lda: {topics: 2}}")
+
+    def ratings(self, settings):
+        return self.data(f"{{ratings: {{{settings}}}}}", "factorization")
+
+    def write_files(self, **files):
+        for name, content in files.items():
+            (self.folder / name).write_bytes(content)
+
+    def planned(self, app):
+        plan = self.troupe("plan", app, "--nodes", 2, "--json")
+        self.assertEqual(plan.code, 0, str(plan))
+        numbers = json.loads(plan.out)
+        return numbers["rows"], numbers["variables"], numbers["entries"]
+
+    def test_documents_of_all_kinds_have_rows_and_words(self):
+        self.write_files(lines=b"The cat sat\nDogs and a cat\n42\ncats\n", counts=b"2 0:1 1:2\n1 1:1\n", words=b"cat\ndog\n",
+                   uci=b"2\n3\n3\n1 1 1\n1 3 4\n2 3 1\n")
+        (self.folder / "folder/below").mkdir(parents=True)
+        self.write_files(**{"folder/b": b"one two", "folder/below/a": b"two"})
+        self.write_files(**{"d.dict": b"cat: a petdog: a pet", "d.index": b"cat\tA\tK\nkitten\tA\tK\ndog\tK\tK\n"})
+        self.assertEqual(self.planned(self.documents("lines: lines, stop_words: english, stem: english")), (3, 3, 5))
+        self.assertEqual(self.planned(self.documents("counts: counts, vocabulary: words")), (2, 2, 3))
+        self.assertEqual(self.planned(self.documents("counts: uci")), (2, 2, 3))
+        self.assertEqual(self.planned(self.documents("text: folder")), (2, 2, 3))
+        self.assertEqual(self.planned(self.documents("dictionary: d.dict, length_min: 2")), (2, 3, 4))
+
+    def test_words_and_what_is_left_out_are_said(self):
+        self.write_files(lines=b"ant bee ant\n42\nbee cat\n")
+        run = self.troupe("run", self.documents("lines: lines"), "--nodes", 2, "--json")
+        self.assertEqual(run.code, 0, str(run))
+        self.assertIn("1 of 3 documents have no words that are kept", str(run))
+        self.assertEqual((self.folder / "result/words.txt").read_text().split(), ["ant", "bee", "cat"])
+
+    def test_a_result_is_used_with_words_that_are_found_as_in_its_run(self):
+        self.write_files(lines=b"The cats sat\nDogs and cats\n", more=b"the cat sat\n")
+        app = self.documents("lines: lines, stem: english, length_min: 3, stop_words: english")
+        self.assertEqual(self.troupe("run", app).code, 0)
+        self.assertEqual(self.troupe("evaluate", app, "--data", "more").code, 0)
+        for setting, then in (("stem=none", "which is english"), ("length_min=2", "which is 3"), ("stop_words=none", "which is english"),
+                              ("stop_words_file=more", "which is none")):
+            for command in ("evaluate", "predict"):
+                with self.subTest(setting=setting, command=command):
+                    self.assert_one_line_error(self.troupe(command, app, "--set", f"data.documents.{setting}"), 2,
+                                               f"data.documents.{setting.split('=')[0]}: is not that of the words", then)
+
+    def test_ratings_are_learned_from_and_held_out(self):
+        self.write_files(train=b"userId,movieId,rating,timestamp\n" + b"".join(
+            b"%d,%d,%d,0\n" % (u, i, 1 + (u * i) % 5) for u in range(8) for i in range(6) if u != i),
+            test=b"9\t3\t4\t0\n3\t3\t2\t0\n")
+        self.assertEqual(self.planned(self.ratings("train: train, test: test")), (9, 6, 42))
+        run = self.troupe("run", self.ratings("train: train, test: test"), "--nodes", 2, "--json")
+        self.assertEqual(run.code, 0, str(run))
+        self.assertLess({"rmse", "training_rmse", "objective"}, set(run.event("sweep")[-1]))
+        scored, = self.troupe("evaluate", self.ratings("train: train, test: test"), "--json").event("evaluation")
+        self.assertLess({"rmse", "training_rmse"}, set(scored))
+        learned, = self.troupe("evaluate", self.ratings("train: train"), "--json").event("evaluation")
+        self.assertEqual(("rmse" in learned, learned["training_rmse"]), (False, scored["training_rmse"]))
+        others, = self.troupe("evaluate", self.ratings("train: train"), "--data", "test", "--json").event("evaluation")
+        self.assertEqual(("training_rmse" in others, others["rmse"]), (False, scored["rmse"]))
+        self.assertRegex(self.troupe("evaluate", self.ratings("train: train")).out, r"^training rmse \d\.\d+  of ")
+
+    def test_settings_without_effect_and_too_many_topics_are_noted(self):
+        self.write_files(lines=b"ant bee ant\nbee cat\n", train=b"1 1 3\n1 2 4\n2 1 1\n")
+
+        def notes(app, *settings):
+            checked = self.troupe("check", app, *(word for setting in settings for word in ("--set", setting)))
+            self.assertEqual(checked.code, 0, str(checked))
+            return re.findall(r"(?m)^troupe: note: .*?((?:program|stop)\.[a-z_.]+): ", checked.err)
+        topics = self.documents("lines: lines")
+        self.assertEqual(notes(topics), [])
+        self.assertEqual(notes(topics, "stop.gap=0.1", "program.lda.proposals=2", "program.lda.topics=3"),
+                         ["stop.gap", "program.lda.proposals", "program.lda.topics"])
+        factors = self.ratings("train: train")
+        self.assertEqual(notes(factors, "program.factorization.rate=0.1"), [])
+        factors = self.data("{ratings: {train: train}}", "{factorization: {by: coordinates, rate: 0.1, decay: 0.2}}")
+        self.assertEqual(notes(factors, "schedule={cyclic: {}}"), ["program.factorization.rate", "program.factorization.decay"])
+
+    def test_bad_files_are_refused_in_one_line(self):
+        def documents(settings, why, code=2, **files):
+            self.write_files(**files)
+            with self.subTest(why=why):
+                self.assert_one_line_error(self.troupe("check", self.documents(settings)), code, why)
+
+        def ratings(why, **files):
+            self.write_files(**files)
+            with self.subTest(why=why):
+                self.assert_one_line_error(self.troupe("check", self.ratings(", ".join(f"{f}: {f}" for f in files))), 2, why)
+
+        def counts(matrix, why):
+            self.write_files(matrix=matrix)
+            with self.subTest(why=why):
+                app = self.data("{matrix: {features: matrix}}", "{lda: {topics: 2}}")
+                self.assert_one_line_error(self.troupe("check", app), 2, "app.yaml:2:", why)
+
+        counts(b"1 1:2\n1 1:2 2:1.5\n", "matrix: line 2: a document has 1.5 of a word")
+        counts(b"a,b\n1,2\n3,-1\n", "matrix: line 3: a document has -1 of a word")
+        dense = self.data("{matrix: {features: matrix}}", "factorization")
+        self.assert_one_line_error(self.troupe("check", dense), 2, "app.yaml:2:", "data: the ratings are a dense matrix")
+        documents("lines: none", "data.documents.lines: ")
+        documents("lines: x", "x: line 2: the byte 0xe9 is not UTF-8", x=b"a\ncaf\xe9\n")
+        documents("lines: x, documents_min: 2", "the vocabulary is empty", x=b"a\nb\n")
+        documents("text: x", "no such folder", x=b"")
+        documents("counts: x", "x: line 1: the count \"-1\"", x=b"1 0:-1\n")
+        documents("counts: x", "x: line 1: the count \"99999999\"", x=b"1 0:99999999\n")
+        documents("counts: x, vocabulary: v", "the word \"2\"; words are numbers from 0 to 1", x=b"1 2:1\n", v=b"a\nb\n")
+        documents("counts: x", "documents are numbers from 1 to 2", x=b"2\n2\n1\n3 1 1\n")
+        documents("dictionary: x.dict", "x.index: line 1: the entry \"a\" ends at byte 4",
+                  **{"x.dict": b"cat", "x.index": b"a\tB\tD\n"})
+        ratings("train: line 2: the item \"b\" is not a whole number", train=b"1 2 3\n1 b 3\n")
+        ratings("train: line 2: the rating: ", train=b"1::2::3\n1::3::nan\n")
+        ratings("train: line 3: user 1 rates item 2 a second time", train=b"1 2 3\n1 1 3\n1 2 3\n")
+        ratings("test: line 1: user 1 rates item 2 for training, too", train=b"1 2 3\n2 2 3\n", test=b"1 2 4\n")
+
+
+if __name__ == "__main__":
+    main()
