@@ -14,14 +14,31 @@ typedef float eight __attribute__((vector_size(lanes * sizeof(float))));
 typedef float eight_in_memory
     __attribute__((vector_size(lanes * sizeof(float)), aligned(sizeof(float)), may_alias));
 
+constexpr std::size_t line = 64 / sizeof(float); // of a cache
+
 inline eight get(const float* from) {
     return *reinterpret_cast<const eight_in_memory*>(from);
 }
 inline void put(float* to, eight v) {
     *reinterpret_cast<eight_in_memory*>(to) = v;
 }
+typedef float four __attribute__((vector_size(4 * sizeof(float))));
+
 inline float sum_of(eight v) {
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+    const four halves =
+        __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    const four quarters = halves + __builtin_shufflevector(halves, halves, 2, 3, 2, 3);
+    return quarters[0] + quarters[1];
+}
+
+// Of parts first to last - 1, as a tree: an addition waits for few others.
+template <std::size_t First, std::size_t Last>
+inline eight sum_of_products(const eight* part, const float* other) {
+    if constexpr (Last - First == 1)
+        return part[First] * get(other + First * lanes);
+    else
+        return sum_of_products<First, (First + Last + 1) / 2>(part, other) +
+               sum_of_products<(First + Last + 1) / 2, Last>(part, other);
 }
 
 // A user's factors in registers.
@@ -34,10 +51,7 @@ struct held_factors {
             part[k] = get(from + k * lanes);
     }
     float product(const float* other) const {
-        eight sum = part[0] * get(other);
-        for (std::size_t k = 1; k < Parts; ++k)
-            sum += part[k] * get(other + k * lanes);
-        return sum_of(sum);
+        return sum_of(sum_of_products<0, Parts>(part, other));
     }
     void move(float* other, float keep, float change) {
         for (std::size_t k = 0; k < Parts; ++k) {
@@ -45,6 +59,10 @@ struct held_factors {
             put(other + k * lanes, keep * q + change * part[k]);
             part[k] = keep * part[k] + change * q;
         }
+    }
+    static void prefetch(const float* other) {
+        for (std::size_t k = 0; k < Parts * lanes; k += line)
+            __builtin_prefetch(other + k, 1);
     }
     void put_back(float* to) const {
         for (std::size_t k = 0; k < Parts; ++k)
@@ -71,33 +89,105 @@ struct distant_factors {
             put(factors + k, keep * p + change * q);
         }
     }
+    static void prefetch(const float*) {} // long enough for the processor's own
     void put_back(float*) const {}
 };
 
+// The users that are to be learned from, one after the other. Copies, which no store can change.
+struct visits {
+    // Ratings: whose item's factors are brought nearer.
+    static constexpr std::size_t ahead = 2;
+
+    rating_view ratings;
+    factor_view view;
+    sgd_step step;
+    std::size_t next, last;
+    double squares = 0;
+    std::size_t all = ratings.starts[ratings.visits];
+
+    float* factors_of_item(std::size_t rating) const {
+        return view.item_factors + std::size_t{ratings.items[rating]} * view.stride;
+    }
+};
+
+// A user and the ratings of it that are left.
+template <class Factors>
+struct visited {
+    Factors p;
+    float* factors;
+    float* bias;
+    float b, square = 0;
+    std::size_t at, end;
+
+    // There is a next one.
+    explicit visited(visits& from)
+        : p{factors_of(from), from.view.stride}, factors{factors_of(from)},
+          bias{from.view.user_biases + from.ratings.users[from.next]}, b{*bias},
+          at{from.ratings.starts[from.next]}, end{from.ratings.starts[from.next + 1]} {
+        ++from.next;
+    }
+    static float* factors_of(const visits& from) {
+        return from.view.user_factors +
+               std::size_t{from.ratings.users[from.next]} * from.view.stride;
+    }
+    std::size_t left() const { return end - at; }
+    void step(const visits& from) {
+        const sgd_step& s = from.step;
+        const std::size_t item = from.ratings.items[at];
+        float* const q = from.factors_of_item(at);
+        Factors::prefetch(from.factors_of_item(at + from.ahead < from.all ? at + from.ahead : at));
+        const float c = from.view.item_biases[item];
+        const float e = from.ratings.values[at] - from.view.mean - b - c - p.product(q);
+        square += e * e;
+        b = s.bias_keep * b + s.bias_step * e;
+        from.view.item_biases[item] = s.bias_keep * c + s.bias_step * e;
+        p.move(q, s.keep, s.step * e);
+        ++at;
+    }
+    void put_back(visits& from) const {
+        from.squares += static_cast<double>(square);
+        p.put_back(factors);
+        *bias = b;
+    }
+};
+
+// A step waits for the step before it of the same user, and takes little more time if another user's is made meanwhile.
 template <class Factors>
 double learn_with(const rating_view& ratings, std::size_t first, std::size_t last,
-                  const factor_view& view, const sgd_step& step) {
-    double squares = 0;
-    const std::size_t stride = view.stride;
-    for (std::size_t v = first; v < last; ++v) {
-        const std::size_t user = ratings.users[v];
-        Factors p{view.user_factors + user * stride, stride};
-        float b = view.user_biases[user], square = 0;
-        for (std::size_t k = ratings.starts[v]; k < ratings.starts[v + 1]; ++k) {
-            const std::size_t item = ratings.items[k];
-            float* const q = view.item_factors + item * stride;
-            const float c = view.item_biases[item];
-            const float e = ratings.values[k] - view.mean - b - c - p.product(q);
-            square += e * e;
-            b = step.bias_keep * b + step.bias_step * e;
-            view.item_biases[item] = step.bias_keep * c + step.bias_step * e;
-            p.move(q, step.keep, step.step * e);
+                  const factor_view& view, const sgd_step& s) {
+    visits from{ratings, view, s, first, last};
+    const auto finish = [&from](visited<Factors>& user) {
+        while (user.left() > 0)
+            user.step(from);
+        user.put_back(from);
+    };
+    if (last - first < 2) {
+        if (first < last) {
+            visited<Factors> one{from};
+            finish(one);
         }
-        squares += static_cast<double>(square);
-        p.put_back(view.user_factors + user * stride);
-        view.user_biases[user] = b;
+        return from.squares;
     }
-    return squares;
+    visited<Factors> one{from}, other{from};
+    for (;;) {
+        for (std::size_t both = one.left() < other.left() ? one.left() : other.left(); both > 0;
+             --both) {
+            one.step(from);
+            other.step(from);
+        }
+        if (from.next == last)
+            break;
+        if (one.left() == 0) {
+            one.put_back(from);
+            one = visited<Factors>{from};
+        } else {
+            other.put_back(from);
+            other = visited<Factors>{from};
+        }
+    }
+    finish(one);
+    finish(other);
+    return from.squares;
 }
 
 double learn(const rating_view& ratings, std::size_t first, std::size_t last,

@@ -2,11 +2,15 @@
 // the same rule: no result depends on the instruction set, as sums have eight lanes everywhere and no a * b + c is
 // contracted.
 //
-// Of each rating r of user u and item i, in order, with p = user u's factors, q = item i's, b and c their biases:
+// Of each rating r of user u and item i, with p = user u's factors, q = item i's, b and c their biases:
 //
 //     e = r - mean - b - c - p . q
 //     p = keep p + step e q,  q = keep q + step e p     with the p and q from before
 //     b = bias_keep b + bias_step e,  c likewise
+//
+// Two users take turns, a rating each, in the order in which each has them; when one has none left the next user takes its
+// place, of two such the first one's. A step waits for the one before it of the same user: this way the processor has two at
+// a time.
 #pragma once
 
 #include <cstddef>

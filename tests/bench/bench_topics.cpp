@@ -1,8 +1,9 @@
 // How fast the samplers of the program "lda" are, and how far they come: tokens a second and the likelihood of a token after
 // some sweeps, of one worker without actors, in the time of the one thread that runs.
 //
-//   bench_topics exact | metropolis TOPICS SWEEPS [FILE]
+//   bench_topics exact | metropolis TOPICS SWEEPS [FILE [SEED [PROPOSALS]]]
 //
+// SWEEPS may be several numbers, 10,100,1000: a line is printed after each of them.
 // FILE has documents in LDA-C's format: lines N WORD:COUNT ..., words from 0. Without one there are 33,000 made documents of
 // about 150 words, 5 M tokens in all, of 1,000 topics and 50,000 words. alpha is 0.1 and beta 0.01.
 #include <time.h>
@@ -100,8 +101,8 @@ class worker {
           rows_(tokens_.words()) {}
 
     std::uint64_t tokens() const { return tokens_.tokens(); }
-    void start() {
-        random_stream random{1};
+    void start(std::uint64_t seed) {
+        random_stream random{seed};
         for (std::size_t w = 0; w < rows_.size(); ++w) {
             const tokens_of_word own = tokens_.of(w);
             for (std::size_t i = 0; i < own.topics.size(); ++i) {
@@ -114,10 +115,10 @@ class worker {
             row_.pack(rows_[w], [](std::uint32_t, std::int32_t) {});
         }
     }
-    void sweep(std::uint64_t number) {
+    void sweep(std::uint64_t seed, std::uint64_t number) {
         words_ = 0;
         for (std::size_t w = 0; w < rows_.size(); ++w) {
-            random_stream random{number, w};
+            random_stream random{seed << 32 | number, w};
             bool is_right = row_.unpack(rows_[w]).ok();
             is_right = is_right && documents_->sample(tokens_.of(w), row_, totals_, random).ok();
             if (!is_right)
@@ -158,30 +159,52 @@ class worker {
     double words_ = 0; // their part of the likelihood
 };
 
+// Numbers with commas between them, each larger than the one before; none if they are something else.
+std::vector<int> rising_numbers(const char* text) {
+    std::vector<int> all;
+    std::istringstream fields{text};
+    for (std::string field; std::getline(fields, field, ',');) {
+        all.push_back(std::atoi(field.c_str()));
+        if (all.back() <= (all.size() > 1 ? all[all.size() - 2] : 0))
+            return {};
+    }
+    return all;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
     lda_settings settings;
+    const auto number = [&](int at, int otherwise) {
+        return at < argc ? std::atoi(argv[at]) : otherwise;
+    };
     const bool is_metropolis = argc > 1 && std::strcmp(argv[1], "metropolis") == 0;
-    const int topics = argc > 2 ? std::atoi(argv[2]) : 0,
-              sweeps = argc > 3 ? std::atoi(argv[3]) : 0;
-    if (argc < 4 || argc > 5 || topics < 2 || topics > 65535 || sweeps < 1 ||
-        (!is_metropolis && std::strcmp(argv[1], "exact") != 0)) {
-        std::fprintf(stderr, "usage: bench_topics exact | metropolis TOPICS SWEEPS [FILE]\n");
+    const int topics = number(2, 0), seed = number(5, 1), proposals = number(6, 1);
+    const std::vector<int> stops = rising_numbers(argc > 3 ? argv[3] : "");
+    if (argc < 4 || argc > 7 || topics < 2 || topics > 65535 || stops.empty() || seed < 0 ||
+        proposals < 1 || (!is_metropolis && std::strcmp(argv[1], "exact") != 0)) {
+        std::fprintf(stderr, "usage: bench_topics exact | metropolis TOPICS SWEEPS [FILE [SEED "
+                             "[PROPOSALS]]]\n");
         return 2;
     }
     settings.topics = static_cast<std::uint32_t>(topics);
     settings.sampler = is_metropolis ? sampler_kind::metropolis : sampler_kind::exact;
-    worker all{settings, argc == 5 ? read_documents(argv[4]) : made_documents()};
-    all.start();
-    const double start = thread_seconds();
-    for (int sweep = 1; sweep <= sweeps; ++sweep)
-        all.sweep(static_cast<std::uint64_t>(sweep));
-    const double seconds = thread_seconds() - start;
-    const double sampled = static_cast<double>(all.tokens()) * sweeps;
-    std::printf("%s, %d topics, %llu tokens: %d sweeps in %.2f s, %.1f M tokens/s, %.4f nats a "
-                "token\n",
-                argv[1], topics, static_cast<unsigned long long>(all.tokens()), sweeps, seconds,
-                sampled / seconds * 1e-6, all.likelihood());
+    settings.proposals = static_cast<std::uint32_t>(proposals);
+    worker all{settings, argc > 4 ? read_documents(argv[4]) : made_documents()};
+    all.start(static_cast<std::uint64_t>(seed));
+    double seconds = 0;
+    int sweep = 0;
+    for (const int stop : stops) {
+        const double start = thread_seconds();
+        while (sweep < stop)
+            all.sweep(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(++sweep));
+        seconds += thread_seconds() - start;
+        const double sampled = static_cast<double>(all.tokens()) * sweep;
+        std::printf("%s, %d topics, %llu tokens, seed %d: %d sweeps in %.2f s, %.1f M tokens/s, "
+                    "%.4f nats a token\n",
+                    argv[1], topics, static_cast<unsigned long long>(all.tokens()), seed, sweep,
+                    seconds, sampled / seconds * 1e-6, all.likelihood());
+        std::fflush(stdout);
+    }
     return 0;
 }

@@ -2,6 +2,7 @@
 import os
 import tempfile
 
+from held_out_topics import HeldOut
 from measuring import Figures, Skip, interleave
 from rotations import (Runs, add_peer, idle_rows, in_words, made, rate, run_command, sizes, speedup, traced)
 from tables import Row, Table, number
@@ -29,7 +30,7 @@ class Topics:
     def __init__(self, options, folder):
         self.options, self.folder, self.size = options, folder, sizes(options)
         self.runs, self.parts, self.skipped, self.idle = Runs(), [], [], []
-        self.facts = {}
+        self.facts, self.held_out = {}, None
 
     def dictionary_parts(self):
         """To the likelihood of the peer."""
@@ -48,6 +49,8 @@ class Topics:
         self.idle.append("dictionary, K 100, 2 workers, nobody computes")
         self.parts.append(traced(self.idle[-1], lda_command(self.options, self.folder, counts, 100, "exact", 2, 40),
                                  os.path.join(self.folder, "trace.json")))
+        self.held_out = HeldOut(self.options, self.folder, counts, self.runs, self.size, PRIORS)
+        self.held_out.add_to(self.parts, self.skipped)
 
     def made_parts(self):
         """A number of sweeps of many tokens."""
@@ -151,15 +154,17 @@ def lda(options):
         outcome = interleave(topics.parts, options.repetitions)
     figures = outcome.figures
     rows = topics.dictionary_rows(figures) if "dictionary" in topics.facts else []
+    rows += topics.held_out.rows(figures) if topics.held_out else []
     rows += topics.made_rows(figures) if "made" in topics.facts else []
     rows += idle_rows(figures, topics.idle)
     notes = [f"{name}: {fact['documents']} documents of {fact['words']} words, {fact['tokens']} tokens"
              for name, fact in topics.facts.items()]
     notes += [f"peers: {', '.join(sorted(topics.runs.versions)) or 'none'}; alpha 0.1, beta 0.01, both fixed",
               "ours: a node for each worker, over shared memory, from the start event on, with the likelihood of every sweep; "
-              "tomotopy: its train() alone",
+              "tomotopy: its train() alone; gensim: its passes",
               "to: the likelihood of tomotopy's sample, per token, after " +
               f"{topics.size['sweeps']} sweeps, 1 worker; with 2 workers it is looked at every 5 sweeps",
-              "speed: without the random start"]
+              "speed: without the random start",
+              "held out: the dictionary without every tenth entry, whose halves are predicted by completion.py; one worker each"]
     return Table("scheduled", "Topics of documents by Gibbs sampling, nodes of this machine", rows,
                  topics.skipped + outcome.skipped, outcome.others_busy, notes + topics.start_note())

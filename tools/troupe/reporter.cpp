@@ -164,7 +164,7 @@ void reporter::finished(const run_finished& news) {
     }
     std::lock_guard guard{lock_};
     outcome_ = news;
-    finished_.notify_all();
+    changed_.notify_all();
 }
 
 // As many as at the start, unless what the run says for programs has others.
@@ -213,9 +213,10 @@ std::string reporter::end_text(const run_finished& news) const {
     return end;
 }
 
-std::optional<run_finished> reporter::wait_finished(duration patience) {
+std::optional<run_finished> reporter::wait_for_news(duration patience) {
     std::unique_lock guard{lock_};
-    finished_.wait_for(guard, patience, [&] { return outcome_.has_value(); });
+    changed_.wait_for(guard, patience, [&] { return outcome_ || has_new_line_; });
+    has_new_line_ = false;
     return outcome_;
 }
 
@@ -225,6 +226,10 @@ void reporter::queue(std::ostream& to, std::string text, bool is_progress) {
     if (is_progress && !queued_.empty() && queued_.back().is_progress)
         queued_.pop_back();
     queued_.push_back({to, std::move(text), is_progress});
+    if (is_progress)
+        return;
+    has_new_line_ = true;
+    changed_.notify_all();
 }
 
 bool reporter::print_next() {

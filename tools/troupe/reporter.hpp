@@ -45,8 +45,9 @@ class reporter final : public run_listener {
     void noted(const run_note& news) override;
     void finished(const run_finished& news) override;
 
-    // Waits at most `patience` for the end of the run and returns it; then all output is queued.
-    std::optional<run_finished> wait_finished(duration patience);
+    // Waits at most `patience` for the end of the run, or for a line since the last call; progress in between is none.
+    // Returns the end, with which all output is queued.
+    std::optional<run_finished> wait_for_news(duration patience);
 
     // Prints the first queued piece; returns false if there is none. Takes as long as the streams do.
     bool print_next();
@@ -75,10 +76,11 @@ class reporter final : public run_listener {
     run_started start_;           // empty before the start
 
     std::mutex lock_;
-    std::condition_variable finished_;
+    std::condition_variable changed_;
     // The members below are guarded by lock_.
     std::optional<run_finished> outcome_;
     std::deque<piece> queued_;
+    bool has_new_line_ = false;
 };
 
 } // namespace troupe::cli

@@ -29,7 +29,7 @@ bool output_takes_a_line() {
 std::optional<error> watch_over(reporter& reports, node_runtime& runtime, actor_address root) {
     int passed_on = 0;
     for (;;) {
-        const auto finished = reports.wait_finished(signal_poll);
+        const auto finished = reports.wait_for_news(signal_poll);
         while ((finished || output_takes_a_line()) && reports.print_next()) {
         }
         if (finished)

@@ -1,11 +1,13 @@
 """Topics of documents by tomotopy, on counts of words in the format of LDA-C (lines N WORD:COUNT ...).
 
     topics.py COUNTS [--topics 100] [--sweeps 200] [--every 10] [--workers 1] [--alpha 0.1] [--beta 0.01] [--seed 1]
+              [--save TOPICS.npy]
 
 Collapsed Gibbs sampling with fixed priors. What is timed is train() alone; between its calls, every so many sweeps, the
 likelihood log p(words, topics) of the sample is computed here, from the topics of all tokens, in nats per token. Prints
 {"event": "loaded", "version": ..., "tokens": ...}, then {"event": "swept", "sweep": ..., "seconds": of train() so far,
-"per_token": ...}; sweep 0 is the random start. Needs tomotopy and SciPy (peers/setup).
+"per_token": ...}; sweep 0 is the random start. --save writes the probabilities of words in topics,
+topics x words. Needs tomotopy and SciPy (peers/setup).
 """
 import argparse
 import json
@@ -65,11 +67,21 @@ def arguments():
     parser.add_argument("--alpha", type=float, default=0.1)
     parser.add_argument("--beta", type=float, default=0.01)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save")
     return parser.parse_args()
 
 
 def say(event, **more):
     print(json.dumps({"event": event, **more}), flush=True)
+
+
+def save(path, model, topics):
+    """Its words have numbers of its own; words without a token have probability 0."""
+    columns = [int(word) for word in model.used_vocabs]
+    matrix = numpy.zeros((topics, max(columns) + 1))
+    for topic in range(topics):
+        matrix[topic, columns] = model.get_topic_word_dist(topic)
+    numpy.save(path, matrix)
 
 
 def main():
@@ -91,6 +103,8 @@ def main():
         model.train(step, workers=options.workers)
         seconds, sweep = seconds + time.perf_counter() - before, sweep + step
         say("swept", sweep=sweep, seconds=seconds, per_token=likelihood.per_token())
+    if options.save:
+        save(options.save, model, options.topics)
 
 
 if __name__ == "__main__":

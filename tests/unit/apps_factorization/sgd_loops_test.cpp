@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "apps/factorization/sgd_loops.hpp"
@@ -15,9 +16,9 @@ namespace {
 struct small_problem {
     std::size_t rank, stride;
     std::vector<float> p, q, b, c;
-    std::vector<std::uint32_t> users{2, 0, 3}, items{1, 4, 0, 2, 3, 4, 2};
-    std::vector<std::uint64_t> starts{0, 3, 6, 7};
-    std::vector<float> values{3.5F, 2, 4, 5, 1, 3, 2.5F};
+    std::vector<std::uint32_t> users{2, 0, 3}, items{1, 4, 3, 2, 3, 4, 3, 2};
+    std::vector<std::uint64_t> starts{0, 4, 6, 8};
+    std::vector<float> values{3.5F, 2, 4, 5, 1, 3, 2.5F, 4.5F};
     sgd_step step{0.04F, 0.99F, 0.05F, 0.98F};
 
     explicit small_problem(std::size_t r)
@@ -37,27 +38,48 @@ struct small_problem {
     factor_view factors() { return {stride, p.data(), b.data(), q.data(), c.data(), 3.25F}; }
 };
 
+// The steps in their order: whose place among the users it is, and the rating.
+std::vector<std::pair<std::size_t, std::size_t>> order_of(const small_problem& problem) {
+    std::vector<std::pair<std::size_t, std::size_t>> order;
+    std::vector<std::size_t> at(problem.starts.begin(), problem.starts.end() - 1);
+    const auto has_left = [&](std::size_t v) { return at[v] < problem.starts[v + 1]; };
+    const auto step = [&](std::size_t v) { order.emplace_back(v, at[v]++); };
+    std::size_t one = 0, other = 1;
+    for (std::size_t next = 2;; ++next) {
+        while (has_left(one) && has_left(other)) {
+            step(one);
+            step(other);
+        }
+        if (next == problem.users.size())
+            break;
+        (has_left(one) ? other : one) = next;
+    }
+    for (const std::size_t v : {one, other})
+        while (has_left(v))
+            step(v);
+    return order;
+}
+
 // The same in float64, as the header has it.
 double learn_plainly(const small_problem& problem, std::vector<double>& p, std::vector<double>& q,
                      std::vector<double>& b, std::vector<double>& c) {
     double squares = 0;
-    for (std::size_t v = 0; v < problem.users.size(); ++v)
-        for (std::size_t k = problem.starts[v]; k < problem.starts[v + 1]; ++k) {
-            const std::size_t u = problem.users[v], i = problem.items[k];
-            double e = static_cast<double>(problem.values[k]) - 3.25 - b[u] - c[i];
-            for (std::size_t f = 0; f < problem.rank; ++f)
-                e -= p[u * problem.stride + f] * q[i * problem.stride + f];
-            squares += e * e;
-            b[u] = 0.98 * b[u] + 0.05 * e;
-            c[i] = 0.98 * c[i] + 0.05 * e;
-            for (std::size_t f = 0; f < problem.rank; ++f) {
-                double& x = p[u * problem.stride + f];
-                double& y = q[i * problem.stride + f];
-                const double before = x;
-                x = 0.99 * x + 0.04 * e * y;
-                y = 0.99 * y + 0.04 * e * before;
-            }
+    for (const auto& [v, k] : order_of(problem)) {
+        const std::size_t u = problem.users[v], i = problem.items[k];
+        double e = static_cast<double>(problem.values[k]) - 3.25 - b[u] - c[i];
+        for (std::size_t f = 0; f < problem.rank; ++f)
+            e -= p[u * problem.stride + f] * q[i * problem.stride + f];
+        squares += e * e;
+        b[u] = 0.98 * b[u] + 0.05 * e;
+        c[i] = 0.98 * c[i] + 0.05 * e;
+        for (std::size_t f = 0; f < problem.rank; ++f) {
+            double& x = p[u * problem.stride + f];
+            double& y = q[i * problem.stride + f];
+            const double before = x;
+            x = 0.99 * x + 0.04 * e * y;
+            y = 0.99 * y + 0.04 * e * before;
         }
+    }
     return squares;
 }
 
@@ -102,13 +124,16 @@ BOOST_AUTO_TEST_CASE(take_the_step_of_the_formula) {
 }
 
 BOOST_AUTO_TEST_CASE(learn_from_the_users_that_they_are_told) {
-    small_problem whole{40}, parts{40};
+    small_problem all{40}, alone{40};
+    alone.users = {all.users[1]};
+    alone.starts = {all.starts[1], all.starts[2]};
     const sgd_loops& loops = fastest_sgd_loops();
-    loops.learn(whole.view(), 0, 3, whole.factors(), whole.step);
-    for (const std::size_t v : {0U, 1U, 2U})
-        loops.learn(parts.view(), v, v + 1, parts.factors(), parts.step);
-    BOOST_TEST((whole.p == parts.p));
-    BOOST_TEST((whole.q == parts.q));
+    const double squares = loops.learn(all.view(), 1, 2, all.factors(), all.step);
+    BOOST_TEST(squares == loops.learn(alone.view(), 0, 1, alone.factors(), alone.step));
+    BOOST_TEST((all.p == alone.p));
+    BOOST_TEST((all.q == alone.q));
+    BOOST_TEST(loops.learn(all.view(), 2, 2, all.factors(), all.step) == 0);
+    BOOST_TEST((all.p == alone.p));
 }
 
 BOOST_AUTO_TEST_CASE(sum_squares_without_learning) {

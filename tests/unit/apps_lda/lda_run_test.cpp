@@ -1,5 +1,6 @@
 // Whole runs of lda, without actors.
 #include <cmath>
+#include <numeric>
 
 #include <boost/test/unit_test.hpp>
 
@@ -29,6 +30,32 @@ std::vector<std::vector<std::int32_t>> counts_of(const driven_result& run, const
         }
     }
     return all;
+}
+
+// The mean of the likelihood over the last half of a run's sweeps, for each of some seeds: where it has come to.
+std::vector<double> levels(lda_case c, const matrix_rows& rows) {
+    std::vector<double> all;
+    for (c.run.seed = 1; c.run.seed <= 8; ++c.run.seed) {
+        const auto run = run_lda(c, rows);
+        BOOST_REQUIRE(run.ok());
+        const auto likelihood = numbers_of(*run, "likelihood");
+        const auto half = std::ssize(likelihood) / 2;
+        all.push_back(std::accumulate(likelihood.end() - half, likelihood.end(), 0.0) /
+                      static_cast<double>(half));
+    }
+    return all;
+}
+
+struct mean_and_error { // of the mean
+    double mean = 0, error = 0;
+};
+mean_and_error mean_of(const std::vector<double>& values) {
+    const auto count = static_cast<double>(values.size());
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+    double squares = 0;
+    for (const double value : values)
+        squares += (value - mean) * (value - mean);
+    return {mean, std::sqrt(squares / (count - 1) / count)};
 }
 
 } // namespace
@@ -133,6 +160,33 @@ BOOST_AUTO_TEST_CASE(are_as_good_with_more_workers) {
             BOOST_TEST(std::fabs(likelihood[100] + 671700) < 2700);
             BOOST_TEST_MESSAGE(workers << " workers: " << likelihood[10] << ", "
                                        << likelihood[100]);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(by_metropolis_steps_come_to_the_likelihood_of_exact_draws) {
+    // Documents of any words: topics form and dissolve, and no run stays where it has come first.
+    random_stream random{3};
+    std::vector<std::vector<std::int32_t>> documents(30, std::vector<std::int32_t>(12));
+    for (auto& document : documents)
+        for (std::int32_t& word : document)
+            word = static_cast<std::int32_t>(random.below(12));
+    const matrix_rows rows = rows_of(documents, 12);
+    lda_case c;
+    c.topics = 3;
+    c.priors = {0.3, 0.3};
+    c.sweeps = 2000;
+    const mean_and_error exact = mean_of(levels(c, rows));
+    BOOST_TEST_MESSAGE("exact: " << exact.mean << " +- " << exact.error);
+    c.metropolis = true;
+    for (const auto& [workers, proposals] : {std::pair{1u, 1u}, {1u, 4u}, {3u, 1u}})
+        BOOST_TEST_CONTEXT(workers << " workers, " << proposals << " proposals") {
+            c.run.workers = workers;
+            c.proposals = proposals;
+            c.sweeps = 4000;
+            const mean_and_error own = mean_of(levels(c, rows));
+            BOOST_TEST_MESSAGE(workers << ' ' << proposals << ": " << own.mean << " +- "
+                                       << own.error);
+            BOOST_TEST(std::fabs(own.mean - exact.mean) < 4 * std::hypot(own.error, exact.error));
         }
 }
 

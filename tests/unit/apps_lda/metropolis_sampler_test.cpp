@@ -16,6 +16,25 @@ memory_pool& memory() {
     return pool;
 }
 
+word_tokens tokens_of(const std::vector<std::vector<std::int32_t>>& documents,
+                      std::uint64_t words) {
+    const test::matrix_rows rows = test::rows_of(documents, words);
+    token_builder builder{memory(), rows.rows(), words};
+    BOOST_REQUIRE(builder
+                      .append(scheduled::payload_of(memory(), rows.starts, rows.indices,
+                                                    rows.values, rows.targets)
+                                  .value())
+                      .ok());
+    return builder.finish().value();
+}
+
+// As after a turn; the topics that it has had are forgotten.
+void pack_again(word_row& row) {
+    std::vector<std::int32_t> packed;
+    row.pack(packed, [](std::uint32_t, std::int32_t) {});
+    BOOST_REQUIRE(row.unpack(packed).ok());
+}
+
 // The tokens of documents of two words: so many of the first one, which is sampled, and so many of the second one.
 struct two_words {
     std::uint32_t topics;
@@ -49,14 +68,7 @@ struct two_words {
             all[d].assign(static_cast<std::size_t>(first[d]), 0);
             all[d].insert(all[d].end(), static_cast<std::size_t>(second[d]), 1);
         }
-        const test::matrix_rows rows = test::rows_of(all, 2);
-        token_builder builder{memory(), rows.rows(), 2};
-        BOOST_REQUIRE(builder
-                          .append(scheduled::payload_of(memory(), rows.starts, rows.indices,
-                                                        rows.values, rows.targets)
-                                      .value())
-                          .ok());
-        return builder.finish().value();
+        return tokens_of(all, 2);
     }
     void assign(std::size_t word, std::size_t i, std::uint32_t topic) {
         const tokens_of_word of = tokens.of(word);
@@ -97,9 +109,67 @@ BOOST_AUTO_TEST_CASE(a_topic_is_as_often_as_its_distribution_given_all_others_sa
                     if (i % 20 != 0)
                         continue; // those that follow each other are alike
                     ++seen[of.topics[0]];
-                    std::vector<std::int32_t> packed;
-                    t.row.pack(packed, [](std::uint32_t, std::int32_t) {});
-                    BOOST_REQUIRE(t.row.unpack(packed).ok());
+                    pack_again(t.row);
+                }
+                BOOST_TEST(std::fabs(test::surprise(seen, probabilities)) < 5);
+            }
+}
+
+BOOST_AUTO_TEST_CASE(topics_of_a_small_corpus_are_as_often_together_as_by_enumeration) {
+    // Two topics: 2^8 states. The words of another worker's document keep their topics, if there is one.
+    const std::vector<std::vector<std::int32_t>> of_documents{{0, 0, 1}, {0, 0, 1}, {0, 1}};
+    const std::vector<test::seen_token> of_other{{3, 0, 0}, {3, 0, 1}, {3, 0, 1}, {3, 1, 1}};
+    const prior p{0.3, 0.1};
+    for (const bool has_other : {false, true})
+        for (const std::uint32_t proposals : {1u, 2u})
+            BOOST_TEST_CONTEXT((has_other ? "two workers, " : "one worker, ")
+                               << proposals << " proposals") {
+                word_tokens tokens = tokens_of(of_documents, 2);
+                auto documents = document_order::make(memory(), tokens, 2).value();
+                topic_totals totals{2, p.beta * 2};
+                std::vector<word_row> rows(2, word_row{2});
+                std::vector<test::seen_token> all;
+                const auto count = [&](std::size_t word, std::uint32_t topic) {
+                    rows[word].add(topic);
+                    totals.change(topic, 1);
+                };
+                for (std::size_t word = 0; word < 2; ++word) {
+                    const tokens_of_word own = tokens.of(word);
+                    for (std::size_t i = 0; i < own.topics.size(); ++i) {
+                        const auto document = static_cast<std::size_t>(own.documents[i]);
+                        own.topics[i] = 0;
+                        documents.set(document, documents.place(own.first + i), 0);
+                        count(word, 0);
+                        all.push_back({document, word, 0});
+                    }
+                }
+                if (has_other)
+                    for (const test::seen_token& t : of_other) {
+                        count(t.word, t.topic);
+                        all.push_back(t);
+                    }
+                std::vector<double> probabilities;
+                for (std::size_t state = 0; state < 1u << tokens.tokens(); ++state) {
+                    for (std::size_t i = 0; i < tokens.tokens(); ++i)
+                        all[i].topic = state >> i & 1;
+                    probabilities.push_back(std::exp(test::plain_likelihood(all, 4, 2, 2, p)));
+                }
+                metropolis_sampler sampler{2, p, proposals};
+                random_stream random{11};
+                std::vector<std::uint64_t> seen(probabilities.size());
+                for (int sweep = 0; sweep < 1200000; ++sweep) {
+                    for (std::size_t word = 0; word < 2; ++word) {
+                        BOOST_REQUIRE(
+                            sampler.sample(tokens.of(word), rows[word], documents, totals, random)
+                                .ok());
+                        pack_again(rows[word]);
+                    }
+                    if (sweep % 12 != 0)
+                        continue; // states that follow each other are alike
+                    std::size_t state = 0;
+                    for (std::size_t i = 0; i < tokens.tokens(); ++i)
+                        state |= std::size_t{tokens.topics()[i]} << i;
+                    ++seen[state];
                 }
                 BOOST_TEST(std::fabs(test::surprise(seen, probabilities)) < 5);
             }

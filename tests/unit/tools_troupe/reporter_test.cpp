@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <sstream>
 
 #include "actors/training/plan/plan.hpp"
@@ -232,6 +233,21 @@ BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
     BOOST_TEST(std::ranges::count(json.out.str(), '\n') == 3);
 }
 
+BOOST_AUTO_TEST_CASE(a_line_ends_the_wait_for_news_once) {
+    printed run{true, 0};
+    const auto waited = [&](duration patience) {
+        const auto begin = std::chrono::steady_clock::now();
+        BOOST_TEST(!run.shown.wait_for_news(patience).has_value());
+        return std::chrono::steady_clock::now() - begin;
+    };
+    constexpr duration long_time = std::chrono::seconds{60},
+                       short_time = std::chrono::milliseconds{20};
+    BOOST_TEST((waited(long_time) < long_time)); // that of the start
+    run.shown.reached({.milestone = 0});
+    BOOST_TEST((waited(long_time) < long_time));
+    BOOST_TEST((waited(short_time) >= short_time)); // although nobody has printed it
+}
+
 BOOST_AUTO_TEST_CASE(who_reports_prints_nothing_and_the_owner_all_of_it_in_order_and_once) {
     printed run{true, 0};
     const std::string started = run.out.str();
@@ -239,7 +255,7 @@ BOOST_AUTO_TEST_CASE(who_reports_prints_nothing_and_the_owner_all_of_it_in_order
         run.shown.reached({.milestone = epoch});
     run.shown.finished({.failure = error{errc::lost, "node b is lost"}});
     BOOST_TEST(run.out.str() == started);
-    BOOST_TEST(run.shown.wait_finished({}).has_value());
+    BOOST_TEST(run.shown.wait_for_news({}).has_value());
     run.print();
     std::istringstream lines{run.out.str().substr(started.size())};
     for (const char* part : {"\"epoch\":1", "\"epoch\":2", "\"epoch\":3", "node b is lost"}) {
