@@ -13,7 +13,7 @@ namespace {
 
 using opened_data = result<std::shared_ptr<piece_source>>;
 
-constexpr std::uint64_t piece_bytes = 4u << 20;
+constexpr std::uint64_t piece_bytes = 1u << 20;
 
 // --- matrices
 

@@ -7,6 +7,8 @@
 
 #include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/course_numbers.hpp"
+#include "apps/lasso/facts_table.hpp"
+#include "apps/lasso/few_numbers.hpp"
 #include "apps/lasso/newton_steps.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
@@ -108,15 +110,31 @@ struct whole_model {
     std::vector<solution> solutions;
 };
 
+// The same of numbers of which few are not 0.
+result<std::vector<double>> joined_few(const std::vector<saved_part>& parts, const char* name,
+                                       std::span<const number_range> ranges) {
+    if (parts.size() != ranges.size())
+        return bad();
+    std::vector<double> all;
+    for (std::size_t s = 0; s < parts.size(); ++s) {
+        const auto numbers = read_few(parts[s], name, ranges[s].count);
+        if (!numbers)
+            return numbers.failure();
+        all.insert(all.end(), numbers->begin(), numbers->end());
+    }
+    return all;
+}
+
 result<whole_model> joined_model(const std::vector<saved_part>& parts,
                                  const scheduled::carried_site& before, bool is_dynamic,
-                                 bool is_logistic) {
+                                 const lasso_settings& settings) {
     const std::uint64_t columns = before.data.columns;
     const auto course = scheduled::read_state<double>(parts.front(), "course");
-    auto values = joined(parts, "values", columns), facts = joined(parts, "facts", columns, 2),
+    auto values = joined_few(parts, "values", before.variables),
+         facts = joined(parts, "facts", columns, facts_table::numbers_of_each(settings.intercept)),
          squares = joined(parts, "weighted squares", columns);
     auto entries = joined<std::int32_t>(parts, "entries", columns);
-    auto sizes = is_dynamic ? joined(parts, "order", columns) : std::vector<double>{};
+    auto sizes = is_dynamic ? joined_few(parts, "order", before.variables) : std::vector<double>{};
     auto solutions = joined_solutions(parts);
     if (const error* failure =
             scheduled::first_failure(course, values, facts, squares, entries, sizes, solutions))
@@ -130,7 +148,7 @@ result<whole_model> joined_model(const std::vector<saved_part>& parts,
                       std::move(*entries),
                       std::move(*sizes),
                       std::move(*solutions)};
-    begin_anew(model.course, is_logistic, static_cast<double>(before.data.rows));
+    begin_anew(model.course, settings.is_logistic(), static_cast<double>(before.data.rows));
     if (model.course[has_begun] == 0) {
         model.facts.clear();
         model.squares.clear();
@@ -140,7 +158,7 @@ result<whole_model> joined_model(const std::vector<saved_part>& parts,
 }
 
 result<saved_part> part_of(const whole_model& model, const number_range& own, bool is_dynamic,
-                           bool is_logistic, memory_pool& memory) {
+                           const lasso_settings& settings, memory_pool& memory) {
     const std::array<double, 1> first_in_turn{0};
     const std::array<double, 6> probe_is_due{0, 0, 0, 0, 0, 1};
     const std::array<std::int64_t, 1> no_products{0};
@@ -148,9 +166,9 @@ result<saved_part> part_of(const whole_model& model, const number_range& own, bo
     const std::span<const std::int64_t> no_numbers;
     const std::span<const std::int32_t> no_places;
     scheduled::state_writer write{memory};
-    write("course", model.course)("values", of(model.values, own));
-    write("facts", of(model.facts, own, 2))("weighted squares", of(model.squares, own));
-    write("order", is_dynamic ? of(model.sizes, own) : std::span<const double>{first_in_turn});
+    write("course", model.course);
+    write("facts", of(model.facts, own, facts_table::numbers_of_each(settings.intercept)));
+    write("weighted squares", of(model.squares, own));
     write("phases", no_numbers)("phase variables", no_numbers)("phase gradients", none);
     write("product numbers", no_products)("known products", no_numbers);
     write("product places", no_places)("products", none);
@@ -159,13 +177,18 @@ result<saved_part> part_of(const whole_model& model, const number_range& own, bo
     write("gathered values", std::span<const float>{});
     write("working set", no_numbers)("others", no_numbers)("facts of others", none);
     write("rule", probe_is_due);
-    write("steps", is_logistic ? newton_steps{}.save() : std::vector<double>{});
+    write("steps", settings.is_logistic() ? newton_steps{}.save() : std::vector<double>{});
     write("fresh gradients", none)("judged gradients", none)("judged values", none);
     auto part = std::move(write).finish();
     if (!part)
         return part;
-    if (auto more = append_solutions(memory, of(model.solutions, own), *part); !more)
-        return more.failure();
+    const std::span<const double> order =
+        is_dynamic ? of(model.sizes, own) : std::span<const double>{first_in_turn};
+    for (const auto& appended : {append_few(memory, "values", of(model.values, own), *part),
+                                 append_few(memory, "order", order, *part),
+                                 append_solutions(memory, of(model.solutions, own), *part)})
+        if (!appended)
+            return appended.failure();
     return part;
 }
 
@@ -175,12 +198,12 @@ result<void> carry_schedulers(const scheduled::carried_site& before,
     if (!settings)
         return settings.failure();
     const bool is_dynamic = now.schedule.kind == scheduled::schedule_kind::dynamic;
-    const auto model = joined_model(run.schedulers, before, is_dynamic, settings->is_logistic());
+    const auto model = joined_model(run.schedulers, before, is_dynamic, *settings);
     if (!model)
         return model.failure();
     run.schedulers.clear();
     for (const number_range& own : now.variables) {
-        auto part = part_of(*model, own, is_dynamic, settings->is_logistic(), *now.memory);
+        auto part = part_of(*model, own, is_dynamic, *settings, *now.memory);
         if (!part)
             return part.failure();
         run.schedulers.push_back(std::move(*part));

@@ -120,8 +120,7 @@ result<solve_outcome> couplings::solve_by_columns(coupled_set& set, const update
 }
 
 result<void> couplings::load(const gram_cache::contents& products,
-                             const gathered_columns::contents& columns,
-                             std::uint64_t column_count) {
+                             const scheduled::saved_part& columns, std::uint64_t column_count) {
     if (auto loaded = products_.load(products); !loaded)
         return loaded;
     return columns_.load(columns, column_count);

@@ -79,8 +79,9 @@ class couplings {
 
     const gram_cache& products() const noexcept { return products_; }
     const gathered_columns& columns() const noexcept { return columns_; }
-    result<void> load(const gram_cache::contents& products,
-                      const gathered_columns::contents& columns, std::uint64_t column_count);
+    // `columns`: what gathered_columns has saved.
+    result<void> load(const gram_cache::contents& products, const scheduled::saved_part& columns,
+                      std::uint64_t column_count);
 
     void clear(); // nothing is known any more
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "actors/scheduled/filled_state.hpp"
+#include "actors/scheduled/named_numbers.hpp"
 #include "kernels/columns/sparse_columns.hpp"
 
 namespace troupe::lasso {
@@ -61,33 +63,59 @@ gathered_columns::find(std::span<const std::int32_t> columns,
     return found;
 }
 
-gathered_columns::contents gathered_columns::save() const {
-    contents saved;
+result<void> gathered_columns::save(memory_pool& memory, scheduled::saved_part& to) const {
+    std::vector<std::int32_t> columns;
     for (const auto& [column, at] : places_)
-        saved.columns.push_back(column);
-    std::ranges::sort(saved.columns);
-    saved.starts.push_back(0);
-    for (const std::int32_t column : saved.columns) {
-        const place& at = places_.at(column);
-        const sparse_column entries = batches_[at.batch]->column(at.at);
-        saved.row_numbers.insert(saved.row_numbers.end(), entries.rows.begin(), entries.rows.end());
-        saved.values.insert(saved.values.end(), entries.values.begin(), entries.values.end());
-        saved.starts.push_back(static_cast<std::int64_t>(saved.values.size()));
-    }
-    return saved;
+        columns.push_back(column);
+    std::ranges::sort(columns);
+    std::vector<std::int64_t> starts{0};
+    // Calls f(entries) for each, in this order.
+    const auto for_each = [&](auto f) {
+        for (const std::int32_t column : columns) {
+            const place& at = places_.at(column);
+            f(batches_[at.batch]->column(at.at));
+        }
+    };
+    for_each([&](const sparse_column& entries) {
+        starts.push_back(starts.back() + static_cast<std::int64_t>(entries.values.size()));
+    });
+    const auto count = static_cast<std::size_t>(starts.back());
+    const auto rows = [&](std::span<std::int32_t> numbers) {
+        for_each([at = numbers.begin()](const sparse_column& entries) mutable {
+            at = std::ranges::copy(entries.rows, at).out;
+        });
+    };
+    const auto values = [&](std::span<float> numbers) {
+        for_each([at = numbers.begin()](const sparse_column& entries) mutable {
+            at = std::ranges::copy(entries.values, at).out;
+        });
+    };
+    using namespace scheduled;
+    for (const auto& appended :
+         {append_state(memory, "gathered columns", std::span<const std::int32_t>{columns}, to),
+          append_state(memory, "gathered starts", std::span<const std::int64_t>{starts}, to),
+          append_filled<std::int32_t>(memory, "gathered rows", count, rows, to),
+          append_filled<float>(memory, "gathered values", count, values, to)})
+        if (!appended)
+            return appended.failure();
+    return {};
 }
 
-result<void> gathered_columns::load(const contents& saved, std::uint64_t columns) {
+result<void> gathered_columns::load(const scheduled::saved_part& saved, std::uint64_t columns) {
+    const auto numbers = scheduled::read_state<std::int32_t>(saved, "gathered columns");
+    const auto starts = scheduled::read_state<std::int64_t>(saved, "gathered starts");
+    const auto row_numbers = scheduled::read_state<std::int32_t>(saved, "gathered rows");
+    const auto values = scheduled::read_state<float>(saved, "gathered values");
+    if (const error* failure = scheduled::first_failure(numbers, starts, row_numbers, values))
+        return *failure;
     clear();
     const auto is_outside = [&](std::int32_t j) {
         return j < 0 || static_cast<std::uint64_t>(j) >= columns;
     };
-    if (std::ranges::any_of(saved.columns, is_outside) ||
-        std::ranges::adjacent_find(saved.columns, std::ranges::greater_equal{}) !=
-            saved.columns.end())
+    if (std::ranges::any_of(*numbers, is_outside) ||
+        std::ranges::adjacent_find(*numbers, std::ranges::greater_equal{}) != numbers->end())
         return error{errc::protocol, "the saved columns are not columns of the matrix, each once"};
-    return keep(saved.columns,
-                std::array{column_entries{rows_, saved.starts, saved.row_numbers, saved.values}});
+    return keep(*numbers, std::array{column_entries{rows_, *starts, *row_numbers, *values}});
 }
 
 } // namespace troupe::lasso

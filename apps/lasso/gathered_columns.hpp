@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "actors/scheduled/program.hpp"
 #include "kernels/columns/column_entries.hpp"
 #include "kernels/columns/column_matrix.hpp"
 #include "schemas/base/error.hpp"
@@ -71,15 +72,10 @@ class gathered_columns {
 
     std::uint64_t entries() const noexcept { return entries_; }
 
-    // All that is kept, as it is saved: numbers of columns, where each begins, rows and values.
-    struct contents {
-        std::vector<std::int32_t> columns;
-        std::vector<std::int64_t> starts;
-        std::vector<std::int32_t> row_numbers;
-        std::vector<float> values;
-    };
-    contents save() const;
-    result<void> load(const contents& saved, std::uint64_t columns);
+    // Appends all that is kept: numbers of columns, where each begins, rows and values.
+    result<void> save(memory_pool& memory, scheduled::saved_part& to) const;
+    // `columns`: of the matrix.
+    result<void> load(const scheduled::saved_part& saved, std::uint64_t columns);
 
   private:
     struct place {

@@ -5,6 +5,7 @@
 
 #include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/course_numbers.hpp"
+#include "apps/lasso/few_numbers.hpp"
 #include "apps/lasso/lasso_scheduler.hpp"
 
 namespace troupe::lasso {
@@ -75,6 +76,8 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
         is_known = options_.settings.ratio == 1 || sums.used == 0;
     }
     course_.is_done = s.is_done;
+    if (s.is_done && under_way_.variables().empty())
+        couplings_.clear(); // no phase follows that needs them
     begin_round(number, all, sums);
     return s;
 }
@@ -187,19 +190,7 @@ void lasso_scheduler::begin_return(std::uint64_t number, const fit_sums& fit) {
 // ---- as it is saved ----
 
 result<scheduled::saved_part> lasso_scheduler::save() const {
-    // What columns are divided by follows from their squares, but not from weighted ones.
     const bool is_logistic = options_.settings.is_logistic();
-    const bool has_scales = is_logistic && options_.form.has_unit_norm;
-    std::vector<double> facts, squares;
-    std::vector<std::int32_t> entries;
-    for (const column_facts& f : facts_) {
-        facts.push_back(f.mean);
-        facts.push_back(has_scales && f.square > 0 ? f.scale * f.scale : f.square);
-        if (is_logistic)
-            squares.push_back(f.square);
-        if (options_.is_sparse)
-            entries.push_back(static_cast<std::int32_t>(f.entries));
-    }
     const std::array<double, course_numbers> course{
         course_.has_begun ? 1.0 : 0.0,
         course_.is_done ? 1.0 : 0.0,
@@ -228,30 +219,33 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
     // for, depend on what is kept, and a phase that is chosen anew must be the one that was chosen before.
     const bool is_over = course_.is_done && under_way_.variables().empty();
     const auto gram = is_over ? gram_cache{0}.save() : couplings_.products().save();
-    const auto columns = is_over ? gathered_columns::contents{} : couplings_.columns().save();
     const auto working = working_.save();
     const auto phases = under_way_.save();
-    const judged_values judged = judged_.value_or(judged_values{});
+    const judged_values none;
+    const judged_values& judged = judged_ ? *judged_ : none;
     scheduled::state_writer write{*options_.memory};
-    write("course", course)("values", values_)("facts", facts)("order", order_->state());
+    write("course", course);
     write("phases", phases.numbers)("phase variables", phases.chosen)("phase gradients",
                                                                       phases.gradients);
     write("product numbers", gram.numbers)("known products", gram.known);
     write("product places", gram.places)("products", gram.products);
-    write("gathered columns", columns.columns)("gathered starts", columns.starts);
-    write("gathered rows", columns.row_numbers)("gathered values", columns.values);
-    write("entries", entries)("working set", working.own)("others", working.others)(
-        "facts of others", working.facts);
+    write("working set", working.own)("others", working.others)("facts of others", working.facts);
     write("rule", rule_.save());
-    write("weighted squares", squares)("steps",
-                                       is_logistic ? steps_.save() : std::vector<double>{});
+    write("steps", is_logistic ? steps_.save() : std::vector<double>{});
     write("fresh gradients", fresh_gradients_);
     write("judged gradients", judged.gradients)("judged values", judged.values);
     auto saved = std::move(write).finish();
     if (!saved)
         return saved;
-    if (auto appended = append_solutions(*options_.memory, solutions_, *saved); !appended)
-        return appended.failure();
+    const gathered_columns none_gathered{*options_.memory, 0};
+    const gathered_columns& gathered = is_over ? none_gathered : couplings_.columns();
+    for (const auto& appended : {append_few(*options_.memory, "values", values_, *saved),
+                                 append_few(*options_.memory, "order", order_->state(), *saved),
+                                 facts_.append(*options_.memory, is_logistic, *saved),
+                                 gathered.save(*options_.memory, *saved),
+                                 append_solutions(*options_.memory, solutions_, *saved)})
+        if (!appended)
+            return appended.failure();
     return saved;
 }
 

@@ -4,6 +4,7 @@
 
 #include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/course_numbers.hpp"
+#include "apps/lasso/few_numbers.hpp"
 #include "apps/lasso/lasso_scheduler.hpp"
 
 namespace troupe::lasso {
@@ -40,24 +41,22 @@ bool are_finite(const std::vector<double>& numbers) {
 result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     if (auto loaded = load_course(saved); !loaded)
         return loaded;
-    std::vector<double> order, rule;
+    std::vector<double> rule;
     phases_under_way::contents phases;
     gram_cache::contents gram;
-    gathered_columns::contents columns;
     working_set::contents working;
     auto copied = all_of(
         copy(saved, "phases", phases.numbers), copy(saved, "phase variables", phases.chosen),
-        copy(saved, "phase gradients", phases.gradients), copy(saved, "order", order),
-        copy(saved, "rule", rule), copy(saved, "product numbers", gram.numbers),
-        copy(saved, "known products", gram.known), copy(saved, "product places", gram.places),
-        copy(saved, "products", gram.products), copy(saved, "gathered columns", columns.columns),
-        copy(saved, "gathered starts", columns.starts),
-        copy(saved, "gathered rows", columns.row_numbers),
-        copy(saved, "gathered values", columns.values),
+        copy(saved, "phase gradients", phases.gradients), copy(saved, "rule", rule),
+        copy(saved, "product numbers", gram.numbers), copy(saved, "known products", gram.known),
+        copy(saved, "product places", gram.places), copy(saved, "products", gram.products),
         copy(saved, "fresh gradients", fresh_gradients_), copy(saved, "working set", working.own),
         copy(saved, "others", working.others), copy(saved, "facts of others", working.facts));
     if (!copied)
         return copied;
+    const auto order = read_few(saved, "order", order_->state().size());
+    if (!order)
+        return order.failure();
     if (!under_way_.load(phases, [this](const own_phase& p) { return may_be_under_way(p); }))
         return bad("phases");
     if (!rule_.load(rule))
@@ -72,38 +71,42 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     if (!fresh_gradients_.empty() &&
         (fresh_gradients_.size() != working.own.size() || !are_finite(fresh_gradients_)))
         return bad("fresh gradients");
-    return all_of(order_->restore(order), couplings_.load(gram, columns, options_.columns),
+    return all_of(order_->restore(*order), couplings_.load(gram, saved, options_.columns),
                   working_.load(working));
 }
 
 result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
-    std::vector<double> course, values, facts, squares, steps;
+    std::vector<double> course, facts, squares, steps;
     std::vector<std::int32_t> entries;
     judged_values judged;
-    auto copied = all_of(
-        copy(saved, "course", course), copy(saved, "values", values), copy(saved, "facts", facts),
-        copy(saved, "judged gradients", judged.gradients),
-        copy(saved, "judged values", judged.values), copy(saved, "weighted squares", squares),
-        copy(saved, "steps", steps), copy(saved, "entries", entries));
+    auto copied = all_of(copy(saved, "course", course), copy(saved, "facts", facts),
+                         copy(saved, "judged gradients", judged.gradients),
+                         copy(saved, "judged values", judged.values),
+                         copy(saved, "weighted squares", squares), copy(saved, "steps", steps),
+                         copy(saved, "entries", entries));
     if (!copied)
         return copied;
     if (course.size() != course_numbers || !are_finite(course) ||
         !(course[9] >= 0 && course[9] < options_.settings.count) ||
         !(course[7] >= 0 && course[7] <= static_cast<double>(options_.columns)))
         return bad("course");
-    if (values.size() != values_.size() || !are_finite(values))
+    auto values = read_few(saved, "values", values_.size());
+    if (!values)
+        return values.failure();
+    if (!are_finite(*values))
         return bad("values");
     const bool needs_facts = course[0] != 0 || course[10] != 0 || !facts.empty();
-    if (facts.size() != (needs_facts ? 2 * values_.size() : 0) || !are_finite(facts))
+    const std::size_t each = facts_table::numbers_of_each(options_.form.is_centred);
+    if (facts.size() != (needs_facts ? each * values_.size() : 0) || !are_finite(facts))
         return bad("facts");
-    if (entries.size() != (options_.is_sparse ? facts.size() / 2 : 0) ||
+    if (entries.size() != (options_.is_sparse ? facts.size() / each : 0) ||
         std::ranges::any_of(entries, [](std::int32_t n) { return n < 0; }))
         return bad("entries");
     const bool is_logistic = options_.settings.is_logistic();
     const auto is_count = [](double x) { return x >= 0 && x <= 0x1p53; };
     if (!is_count(course[15]) || !is_count(course[18]) || !(course[14] > 0))
         return bad("course");
-    if (squares.size() != (is_logistic ? facts.size() / 2 : 0) || !are_finite(squares) ||
+    if (squares.size() != (is_logistic ? facts.size() / each : 0) || !are_finite(squares) ||
         std::ranges::any_of(squares, [](double x) { return x < 0; }))
         return bad("weighted squares");
     if (is_logistic && !steps_.load(steps, values_.size()))
@@ -126,14 +129,17 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
                course[20] != 0,
                course[21] != 0};
     path_.restore(course[8], static_cast<std::uint32_t>(course[9]));
-    values_ = std::move(values);
-    facts_.clear();
-    for (std::size_t i = 0; i + 1 < facts.size(); i += 2)
-        facts_.push_back(facts_of_centred(facts[i], facts[i + 1], options_.form));
-    for (std::size_t i = 0; i < squares.size(); ++i)
-        facts_[i].square = squares[i];
-    for (std::size_t i = 0; i < entries.size(); ++i)
-        facts_[i].entries = entries[i];
+    values_ = std::move(*values);
+    facts_.resize(facts.size() / each);
+    for (std::size_t i = 0; i < facts_.size(); ++i) {
+        column_facts known = facts_of_centred(each == 2 ? facts[2 * i] : 0.0,
+                                              facts[each * i + each - 1], options_.form);
+        if (is_logistic)
+            known.square = squares[i];
+        if (options_.is_sparse)
+            known.entries = entries[i];
+        facts_.set(i, known);
+    }
     judged_.reset();
     if (course[10] == 0)
         return {};

@@ -111,8 +111,9 @@ result<std::vector<probe_partial>>
 lasso_scheduler::read_partials(std::span<const payload> partials) const {
     std::vector<probe_partial> parts;
     for (const payload& partial : partials) {
-        const auto part = read_probe_partial(partial, values_.size(),
-                                             facts_.empty() || options_.settings.is_logistic());
+        const auto part = read_probe_partial(
+            partial, {values_.size(), facts_.empty() || options_.settings.is_logistic(),
+                      options_.form.is_centred, options_.is_sparse});
         if (!part)
             return part.failure();
         parts.push_back(*part);
@@ -134,21 +135,22 @@ result<void> lasso_scheduler::learn(std::span<const probe_partial> partials, con
         return {};
     // The weights are all the same at first, where all margins are 0.
     const double each = options_.form.rows / fit.weight;
+    facts_.resize(values_.size());
     column_form weighted = options_.form;
     weighted.rows = fit.weight;
     for (std::size_t i = 0; i < values_.size(); ++i) {
         double sum = 0, square = 0, entries = 0;
         for (const probe_partial& part : partials) {
-            sum += part.sums[i];
+            sum += part.sums.empty() ? 0 : part.sums[i];
             square += part.squares[i];
             entries += part.entries.empty() ? 0 : part.entries[i];
         }
+        column_facts facts = facts_[i];
         if (is_first) {
-            facts_.push_back(lasso::facts_of(each * sum, each * square, options_.form));
-            facts_.back().entries = entries;
+            facts = lasso::facts_of(each * sum, each * square, options_.form);
+            facts.entries = entries;
         }
-        if (is_logistic)
-            facts_[i] = reweighted(facts_[i], sum, square, weighted);
+        facts_.set(i, is_logistic ? reweighted(facts, sum, square, weighted) : facts);
     }
     return {};
 }
@@ -178,7 +180,7 @@ result<void> lasso_scheduler::look_back(in_flight deltas, std::span<const probe_
         double product = 0;
         for (const probe_partial& part : partials)
             product += part.products[i];
-        const column_facts& facts = facts_[i];
+        const column_facts facts = facts_[i];
         if (facts.square > 0)
             judged_->gradients[i] = (product - facts.mean * residual_sum) / facts.scale;
     }
@@ -189,26 +191,38 @@ result<void> lasso_scheduler::look_back(in_flight deltas, std::span<const probe_
 std::vector<std::int32_t> lasso_scheduler::worth_listing(std::size_t& in_use) const {
     const double l1 = path_.weights().l1, near = listed_share * path_.next_weights().l1;
     std::vector<std::int32_t> listed;
-    std::vector<std::pair<double, std::int32_t>> others; // how far from the optimum's conditions
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-        const auto column = static_cast<std::int32_t>(options_.own.first + i);
-        const double gradient = std::abs(judged_->gradients[i]);
-        if (values_[i] != 0 || judged_->values[i] != 0)
-            listed.push_back(column);
-        else if (course_.is_whole ? facts_[i].square > 0 : gradient > near)
-            others.emplace_back((l1 - gradient) / std::sqrt(facts_[i].curvature()), column);
-    }
+    const auto column_of = [this](std::size_t i) {
+        return static_cast<std::int32_t>(options_.own.first + i);
+    };
+    const auto is_used = [this](std::size_t i) {
+        return values_[i] != 0 || judged_->values[i] != 0;
+    };
+    for (std::size_t i = 0; i < values_.size(); ++i)
+        if (is_used(i))
+            listed.push_back(column_of(i));
     in_use = listed.size();
     const auto used = static_cast<std::size_t>(course_.used);
     const std::size_t most =
-        course_.is_whole ? others.size()
+        course_.is_whole ? values_.size()
                          : std::max(first_size(options_.columns), 2 * std::max(used, in_use));
-    const std::size_t count = std::min(others.size(), most);
-    const auto end = others.begin() + static_cast<std::ptrdiff_t>(count);
-    if (end != others.end())
-        std::ranges::nth_element(others, end);
-    for (auto at = others.begin(); at != end; ++at)
-        listed.push_back(at->second);
+    std::vector<std::pair<double, std::int32_t>> others; // how far from the optimum's conditions
+    const auto keep_best = [&] {
+        if (others.size() <= most)
+            return;
+        std::ranges::nth_element(others, others.begin() + static_cast<std::ptrdiff_t>(most));
+        others.resize(most);
+    };
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        const double gradient = std::abs(judged_->gradients[i]);
+        if (is_used(i) || !(course_.is_whole ? facts_[i].square > 0 : gradient > near))
+            continue;
+        others.emplace_back((l1 - gradient) / std::sqrt(facts_[i].curvature()), column_of(i));
+        if (others.size() / 4 >= most) // there may be millions
+            keep_best();
+    }
+    keep_best();
+    for (const auto& [distance, column] : others)
+        listed.push_back(column);
     std::sort(listed.begin() + static_cast<std::ptrdiff_t>(in_use), listed.end());
     return listed;
 }

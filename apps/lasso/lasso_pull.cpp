@@ -15,8 +15,8 @@ namespace {
 template <class Facts>
 couplings::number_of_column scale_by(Facts facts_of) {
     return [facts_of](std::int32_t column) {
-        const column_facts* facts = facts_of(column);
-        return facts != nullptr ? facts->scale : 1.0;
+        const std::optional<column_facts> facts = facts_of(column);
+        return facts ? facts->scale : 1.0;
     };
 }
 
@@ -102,8 +102,8 @@ result<flight> lasso_scheduler::flight_of(in_flight deltas) const {
         if (!c)
             return c.failure();
         for (std::size_t i = 0; i < c->columns.size(); ++i) {
-            const column_facts* facts = facts_of(c->columns[i]);
-            if (facts == nullptr)
+            const std::optional<column_facts> facts = facts_of(c->columns[i]);
+            if (!facts)
                 return error{errc::protocol, "column " + std::to_string(c->columns[i]) +
                                                  " has changed, which is in no working set"};
             f.columns.push_back(c->columns[i]);
@@ -142,9 +142,7 @@ result<lasso_scheduler::updated> lasso_scheduler::update(const own_phase& own,
 // Whether what a probe would find after this phase follows from what the last one has found.
 bool lasso_scheduler::is_whole_problem(const own_phase& own) const {
     return course_.is_whole && course_.has_exact_products && options_.gap > 0 &&
-           !own.gradients.empty() &&
-           own.chosen.size() == static_cast<std::size_t>(std::ranges::count_if(
-                                    facts_, [](const column_facts& f) { return f.square > 0; }));
+           !own.gradients.empty() && own.chosen.size() == facts_.count_varying();
 }
 
 // As many lambdas of a path as may be solved in a phase. The last one is left to a probe of the data, which finds the same.
@@ -181,7 +179,7 @@ lasso_scheduler::updated lasso_scheduler::solve_path(const own_phase& own, coupl
 coupled_set lasso_scheduler::set_of(const own_phase& own, const update_sums& sums) const {
     coupled_set set;
     for (std::size_t i = 0; i < own.chosen.size(); ++i) {
-        const column_facts& facts = facts_[index_of(own.chosen[i])];
+        const column_facts facts = facts_[index_of(own.chosen[i])];
         set.means.push_back(scaled_mean(facts, course_.weight));
         set.curvatures.push_back(facts.curvature());
         set.values.push_back(values_[index_of(own.chosen[i])]);
@@ -239,7 +237,7 @@ result<payload> lasso_scheduler::change(const own_phase& own, const updated& u) 
     const bool is_all = working_.are_all(chosen);
     const double enough = enough_gap(chosen.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const column_facts& facts = facts_[index_of(chosen[i])];
+        const column_facts facts = facts_[index_of(chosen[i])];
         double& value = values_[index_of(chosen[i])];
         const double delta = u.values[i] - value;
         if (!std::isfinite(delta) || !std::isfinite(u.values[i] * u.values[i]))

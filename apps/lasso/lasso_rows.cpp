@@ -76,8 +76,12 @@ result<void> lasso_rows::data_is_complete() {
     if (fit_->rows() != options_.rows)
         return error{errc::protocol, "a worker is dealt fewer rows than its share has"};
     fit_->begin();
-    if (options_.is_sparse)
-        return build_sparse();
+    if (auto built = options_.is_sparse ? build_sparse() : build_dense(); !built)
+        return built;
+    return options_.loss == loss_kind::squared ? make_facts() : result<void>{};
+}
+
+result<void> lasso_rows::build_dense() {
     if (!dense_)
         if (auto none = take_rows({}); !none)
             return none;
@@ -104,7 +108,7 @@ result<void> lasso_rows::build_sparse() {
     sparse_.reset();
     if (!columns)
         return columns.failure();
-    columns_.emplace(std::move(*columns));
+    columns_.emplace(std::move(*columns), options_.has_intercept);
     return {};
 }
 
@@ -167,25 +171,29 @@ result<payload> lasso_rows::push_columns(const update_request& request,
                                          double residual_sum) const {
     if (!options_.is_sparse)
         return error{errc::protocol, "a phase asks for columns of a dense matrix"};
-    std::vector<std::int64_t> starts{0};
+    std::size_t entries = 0;
     for (const std::int32_t column : request.columns)
-        starts.push_back(starts.back() + static_cast<std::int64_t>(fitted_sparse().entries(
-                                             static_cast<std::size_t>(column))));
-    if (static_cast<std::uint64_t>(starts.back()) > limits::gathered_entries_max)
+        entries += fitted_sparse().entries(static_cast<std::size_t>(column));
+    if (entries > limits::gathered_entries_max)
         return error{errc::exhausted,
                      "a phase asks for more entries of columns than a worker sends "
                      "at once; use a smaller set"};
-    std::vector<std::int32_t> row_numbers;
-    std::vector<float> values;
-    row_numbers.reserve(static_cast<std::size_t>(starts.back()));
-    values.reserve(static_cast<std::size_t>(starts.back()));
-    for (const std::int32_t column : request.columns) {
-        const sparse_column entries = fitted_sparse().column(static_cast<std::size_t>(column));
-        row_numbers.insert(row_numbers.end(), entries.rows.begin(), entries.rows.end());
-        values.insert(values.end(), entries.values.begin(), entries.values.end());
+    auto answer = make_columns_answer(
+        *options_.memory, update_partial{products, residual_sum, {}, {fit_->rows(), {}, {}, {}}},
+        {request.columns.size(), entries});
+    if (!answer)
+        return answer.failure();
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < request.columns.size(); ++i) {
+        const sparse_column column =
+            fitted_sparse().column(static_cast<std::size_t>(request.columns[i]));
+        answer->starts[i] = static_cast<std::int64_t>(at);
+        std::ranges::copy(column.rows, answer->row_numbers.subspan(at).begin());
+        std::ranges::copy(column.values, answer->values.subspan(at).begin());
+        at += column.rows.size();
     }
-    const column_entries columns{fit_->rows(), starts, row_numbers, values};
-    return to_payload(*options_.memory, update_partial{products, residual_sum, {}, columns});
+    answer->starts.back() = static_cast<std::int64_t>(at);
+    return std::move(answer->made);
 }
 
 // Writes what a block asks for; returns what is left behind it.
@@ -261,23 +269,43 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
         if (auto weighed = weigh(); !weighed)
             return weighed.failure();
     }
-    probe_partial partial;
-    partial.rows = sums_;
-    std::vector<double> products(own.count);
+    if (request->with_facts && !facts_)
+        if (auto made = make_facts(); !made)
+            return made.failure();
+    auto sent = make_probe_tensors(*options_.memory, {own.count, false});
+    if (!sent)
+        return sent.failure();
     columns_->products(column_set::range(own.first, own.count), fit_->residual(),
-                       fit_->residual_sum(), products);
-    partial.products = products;
-    if (request->with_facts) {
-        partial.sums = std::span{fitted().sums()}.subspan(own.first, own.count);
-        partial.squares = std::span{fitted().squares()}.subspan(own.first, own.count);
-    }
-    std::vector<std::int32_t> entries;
-    if (request->with_facts && options_.is_sparse)
-        for (std::size_t i = 0; i < own.count; ++i)
-            entries.push_back(static_cast<std::int32_t>(fitted_sparse().entries(own.first + i)));
-    partial.entries = entries;
-    partial.has_exact_products = !weighted_ && columns_->has_exact_gram();
-    return to_payload(*options_.memory, partial);
+                       fit_->residual_sum(), sent->products.mutable_values<double>());
+    if (request->with_facts)
+        for (const auto& [to, all] :
+             {std::pair{&sent->sums, &facts_->sums}, std::pair{&sent->squares, &facts_->squares},
+              std::pair{&sent->entries, &facts_->entries}})
+            if (all->elements() > 0)
+                *to = all->rows(own.first, own.count);
+    if (scheduler + std::size_t{1} == options_.variables.size())
+        facts_.reset(); // they are asked for once, or of other weights
+    return to_payload(*options_.memory,
+                      {sums_, {}, {}, {}, {}, !weighted_ && columns_->has_exact_gram()},
+                      std::move(*sent));
+}
+
+// Of all columns.
+result<void> lasso_rows::make_facts() {
+    auto made = make_probe_tensors(
+        *options_.memory, {options_.columns, true, options_.has_intercept, options_.is_sparse});
+    if (!made)
+        return made.failure();
+    made->products = {};
+    const column_set all = fitted().kept().all();
+    if (options_.has_intercept)
+        fitted().sums(all, made->sums.mutable_values<double>());
+    fitted().squares(all, made->squares.mutable_values<double>());
+    const auto entries = made->entries.mutable_values<std::int32_t>();
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        entries[i] = static_cast<std::int32_t>(fitted_sparse().entries(i));
+    facts_ = std::move(*made);
+    return {};
 }
 
 // ---- as it is saved ----

@@ -68,7 +68,9 @@ class lasso_rows final : public scheduled::worker_part {
 
     result<void> take_rows(const scheduled::matrix_piece& piece);
     result<void> take_sparse_rows(const scheduled::matrix_piece& piece);
+    result<void> build_dense();
     result<void> build_sparse();
+    result<void> make_facts();
     result<void> weigh();
     // Whose products with one another phases ask for, and whose sums and squares probes.
     const shifted_columns& fitted() const noexcept { return weighted_ ? *weighted_ : *columns_; }
@@ -88,6 +90,7 @@ class lasso_rows final : public scheduled::worker_part {
     std::unique_ptr<row_fit> fit_;
     row_sums sums_;                           // as of the last probe
     std::optional<shifted_columns> weighted_; // if the loss weighs its rows
+    std::optional<probe_tensors> facts_;      // of all columns, until the next probe
     column_workspace workspace_;
 };
 

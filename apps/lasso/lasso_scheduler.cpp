@@ -33,7 +33,8 @@ scheduler_options options_of(const scheduled::scheduler_site& site,
 }
 
 lasso_scheduler::lasso_scheduler(scheduler_options options)
-    : options_{std::move(options)}, values_(options_.own.count), order_{order_of(options_)},
+    : options_{std::move(options)}, facts_{options_.form, options_.is_sparse},
+      values_(options_.own.count), order_{order_of(options_)},
       couplings_{{options_.memory, static_cast<std::size_t>(options_.form.rows),
                   options_.gram_entries_max, options_.gathered_entries_max}},
       working_{options_.own, options_.schedule.window}, path_{options_.settings,
@@ -71,7 +72,7 @@ result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& ran
             needed, [this](std::int32_t column) { return facts_of(column)->entries; }, request);
     } else {
         const auto square = [this](std::int32_t column) {
-            const column_facts& facts = facts_[index_of(column)];
+            const column_facts facts = facts_[index_of(column)];
             const double mean = scaled_mean(facts, course_.weight);
             return facts.curvature() + mean * mean;
         };
@@ -182,10 +183,11 @@ std::size_t lasso_scheduler::index_of(std::int64_t column) const {
     return static_cast<std::size_t>(static_cast<std::uint64_t>(column) - options_.own.first);
 }
 
-const column_facts* lasso_scheduler::facts_of(std::int32_t column) const {
-    if (!working_.is_own(column))
-        return working_.facts(column);
-    return facts_.empty() ? nullptr : &facts_[index_of(column)];
+std::optional<column_facts> lasso_scheduler::facts_of(std::int32_t column) const {
+    if (working_.is_own(column))
+        return facts_.empty() ? std::nullopt : std::optional{facts_[index_of(column)]};
+    const column_facts* const known = working_.facts(column);
+    return known == nullptr ? std::nullopt : std::optional{*known};
 }
 
 result<void> lasso_scheduler::absorb(const phase_deltas& deltas) {

@@ -32,6 +32,7 @@
 #include "apps/lasso/column_facts.hpp"
 #include "apps/lasso/coupled_solve.hpp"
 #include "apps/lasso/couplings.hpp"
+#include "apps/lasso/facts_table.hpp"
 #include "apps/lasso/lasso_limits.hpp"
 #include "apps/lasso/messages.hpp"
 #include "apps/lasso/newton_steps.hpp"
@@ -167,7 +168,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     std::vector<double> known_gradients(const std::vector<std::int64_t>& chosen);
     std::vector<std::int32_t> partners_at(std::uint64_t number) const;
     std::size_t index_of(std::int64_t column) const;
-    const column_facts* facts_of(std::int32_t column) const;
+    std::optional<column_facts> facts_of(std::int32_t column) const;
 
     // lasso_pull.cpp
     // Keeps the products of columns that have come.
@@ -202,7 +203,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     bool may_be_under_way(const own_phase& p) const;
 
     scheduler_options options_;
-    std::vector<column_facts> facts_;
+    facts_table facts_;
     std::vector<double> values_;
     std::unique_ptr<scheduled::selection> order_;
     couplings couplings_;

@@ -39,6 +39,14 @@ bool are_sizes(std::span<const double> numbers) {
     return std::ranges::all_of(numbers, [](double x) { return std::isfinite(x) && x >= 0; });
 }
 
+result<void> add_tensor(payload& to, memory_pool& memory, data_type type, std::size_t count) {
+    auto made = tensor::allocate(memory, type, {count});
+    if (!made)
+        return made.failure();
+    to.push_back(std::move(*made));
+    return {};
+}
+
 // Whether the first `in_use` columns rise, and so do the others, and all are different and of this range.
 bool are_listed_once(std::span<const std::int32_t> columns, std::size_t in_use,
                      const scheduled::number_range& own) {
@@ -135,12 +143,28 @@ result<update_request> read_update_request(const payload& p, std::uint64_t colum
 }
 
 result<payload> to_payload(memory_pool& memory, const update_partial& partial) {
-    const std::array numbers{partial.residual_sum, static_cast<double>(partial.columns.rows)};
-    if (!partial.columns.starts.empty())
-        return payload_of(memory, partial.products, numbers, partial.columns.starts,
-                          partial.columns.row_numbers, partial.columns.values);
+    const std::array numbers{partial.residual_sum, 0.0};
     return payload_of(memory, partial.products, numbers, partial.gram.products,
                       partial.gram.numbers, std::array{std::int32_t{partial.gram.are_all}});
+}
+
+result<columns_answer> make_columns_answer(memory_pool& memory, const update_partial& without,
+                                           columns_answer_size size) {
+    auto made =
+        payload_of(memory, without.products,
+                   std::array{without.residual_sum, static_cast<double>(without.columns.rows)});
+    if (!made)
+        return made.failure();
+    columns_answer answer{std::move(*made), {}, {}, {}};
+    for (const auto& [type, count] :
+         {std::pair{data_type::int64, size.columns + 1}, std::pair{data_type::int32, size.entries},
+          std::pair{data_type::float32, size.entries}})
+        if (auto added = add_tensor(answer.made, memory, type, count); !added)
+            return added.failure();
+    answer.starts = answer.made[2].mutable_values<std::int64_t>();
+    answer.row_numbers = answer.made[3].mutable_values<std::int32_t>();
+    answer.values = answer.made[4].mutable_values<float>();
+    return answer;
 }
 
 namespace {
@@ -231,27 +255,41 @@ result<probe_request> read_probe_request(const payload& p) {
     return probe_request{flags->front() != 0};
 }
 
-result<payload> to_payload(memory_pool& memory, const probe_partial& partial) {
-    const row_sums& r = partial.rows;
-    const std::array<double, row_numbers> numbers{
-        r.weight, r.residual_sum, r.residual_square,
-        r.loss,   r.intercept,    r.zeros,
-        r.minus,  r.ones,         partial.has_exact_products ? 1.0 : 0.0};
-    return payload_of(memory, partial.products, numbers, partial.sums, partial.squares,
-                      partial.entries);
+result<probe_tensors> make_probe_tensors(memory_pool& memory, const probe_sizes& sizes) {
+    auto products = tensor::allocate(memory, data_type::float64, {sizes.columns});
+    auto sums = tensor::allocate(memory, data_type::float64, {sizes.sums()});
+    auto squares = tensor::allocate(memory, data_type::float64, {sizes.squares()});
+    auto entries = tensor::allocate(memory, data_type::int32, {sizes.entries()});
+    if (const error* failure = first_failure(products, sums, squares, entries))
+        return *failure;
+    return probe_tensors{std::move(*products), std::move(*sums), std::move(*squares),
+                         std::move(*entries)};
 }
 
-result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, bool with_facts) {
-    const std::size_t facts = with_facts ? columns : 0;
-    const auto products = read<double>(p, 0, columns, "a worker's products with the residual");
+result<payload> to_payload(memory_pool& memory, const probe_partial& numbers,
+                           probe_tensors tensors) {
+    const row_sums& r = numbers.rows;
+    auto made =
+        payload_of(memory, std::array<double, row_numbers>{
+                               r.weight, r.residual_sum, r.residual_square, r.loss, r.intercept,
+                               r.zeros, r.minus, r.ones, numbers.has_exact_products ? 1.0 : 0.0});
+    if (!made)
+        return made.failure();
+    return payload{std::move(tensors.products), std::move(made->front()), std::move(tensors.sums),
+                   std::move(tensors.squares), std::move(tensors.entries)};
+}
+
+result<probe_partial> read_probe_partial(const payload& p, const probe_sizes& sizes) {
+    const auto products =
+        read<double>(p, 0, sizes.columns, "a worker's products with the residual");
     const auto numbers = read<double>(p, 1, row_numbers, "a worker's numbers of a probe");
-    const auto sums = read<double>(p, 2, facts, "a worker's sums of columns");
-    const auto squares = read<double>(p, 3, facts, "a worker's squares of columns");
-    const auto entries = read<std::int32_t>(p, 4, "a worker's numbers of entries of columns");
+    const auto sums = read<double>(p, 2, sizes.sums(), "a worker's sums of columns");
+    const auto squares = read<double>(p, 3, sizes.squares(), "a worker's squares of columns");
+    const auto entries =
+        read<std::int32_t>(p, 4, sizes.entries(), "a worker's numbers of entries of columns");
     if (const error* failure = first_failure(products, numbers, sums, squares, entries))
         return *failure;
-    if ((!entries->empty() && entries->size() != facts) ||
-        std::ranges::any_of(*entries, [](std::int32_t n) { return n < 0; }))
+    if (std::ranges::any_of(*entries, [](std::int32_t n) { return n < 0; }))
         return error{errc::protocol, "a worker's numbers of entries are not of the columns"};
     const auto& n = *numbers;
     return probe_partial{{n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]},

@@ -46,9 +46,22 @@ struct update_partial {
     column_entries columns; // if asked for
 };
 result<payload> to_payload(memory_pool& memory, const update_partial& partial);
+// One with columns, to be filled in: it is not held twice.
+struct columns_answer {
+    payload made;
+    std::span<std::int64_t> starts; // one more than columns
+    std::span<std::int32_t> row_numbers;
+    std::span<float> values;
+};
+struct columns_answer_size {
+    std::size_t columns = 0, entries = 0;
+};
+result<columns_answer> make_columns_answer(memory_pool& memory, const update_partial& without,
+                                           columns_answer_size size);
 result<update_partial> read_update_partial(const payload& p, const update_request& request);
 
-// Content of a probe.
+// Content of a probe. Facts are the numbers of entries of sparse columns, their squares, and, if columns are centred, their
+// sums.
 struct probe_request {
     bool with_facts = false; // of the columns: once
 };
@@ -70,13 +83,32 @@ struct row_sums {
 struct probe_partial {
     row_sums rows;
     std::span<const double> products; // x_j'r
-    std::span<const double> sums;     // of the columns, and of their squares, if asked for
+    std::span<const double>
+        sums; // of the columns, of their squares, and their entries: the facts, if asked for
     std::span<const double> squares;
-    std::span<const std::int32_t> entries; // of sparse columns, as well
-    bool has_exact_products = false;       // of columns with one another, in what phases bring
+    std::span<const std::int32_t> entries;
+    bool has_exact_products = false; // of columns with one another, in what phases bring
 };
-result<payload> to_payload(memory_pool& memory, const probe_partial& partial);
-result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, bool with_facts);
+// How many numbers of each kind there are.
+struct probe_sizes {
+    std::size_t columns = 0;
+    bool with_facts = false;
+    bool are_centred = false;
+    bool are_sparse = false;
+
+    std::size_t sums() const noexcept { return with_facts && are_centred ? columns : 0; }
+    std::size_t squares() const noexcept { return with_facts ? columns : 0; }
+    std::size_t entries() const noexcept { return with_facts && are_sparse ? columns : 0; }
+};
+// The tensors of a partial, to be filled in: they have a number for each column, and are not held twice.
+struct probe_tensors {
+    tensor products, sums, squares, entries;
+};
+result<probe_tensors> make_probe_tensors(memory_pool& memory, const probe_sizes& sizes);
+// `numbers`: rows and has_exact_products of it are sent.
+result<payload> to_payload(memory_pool& memory, const probe_partial& numbers,
+                           probe_tensors tensors);
+result<probe_partial> read_probe_partial(const payload& p, const probe_sizes& sizes);
 
 // What a phase has changed: scheduler to workers and to the other schedulers.
 struct changes {

@@ -8,7 +8,7 @@
 
 #include "actors/scheduled/named_numbers.hpp"
 #include "actors/scheduled/written_files.hpp"
-#include "apps/lasso/column_facts.hpp"
+#include "apps/lasso/facts_table.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
 
@@ -42,7 +42,9 @@ result<std::vector<solution>> merged(std::span<const scheduled::saved_part> save
 
 // What the columns were divided by; empty if they were not, or if nothing is known of them yet.
 result<std::vector<double>> scales_of(const scheduled::result_site& site,
-                                      std::span<const scheduled::saved_part> saved) {
+                                      std::span<const scheduled::saved_part> saved,
+                                      bool is_centred) {
+    const std::size_t each = facts_table::numbers_of_each(is_centred);
     std::vector<double> scales;
     if (!site.unit_norm)
         return scales;
@@ -50,8 +52,8 @@ result<std::vector<double>> scales_of(const scheduled::result_site& site,
         const auto facts = scheduled::read_state<double>(part, "facts");
         if (!facts)
             return facts.failure();
-        for (std::size_t i = 0; i + 1 < facts->size(); i += 2) // mean and square of each
-            scales.push_back(facts_of_centred((*facts)[i], (*facts)[i + 1], {0, true, true}).scale);
+        for (std::size_t i = each - 1; i < facts->size(); i += each) // the squares
+            scales.push_back(facts_of_centred(0, (*facts)[i], {0, true, true}).scale);
     }
     if (!scales.empty() && scales.size() != site.data.columns)
         return error{errc::protocol, "what is saved of the columns is of other columns"};
@@ -134,7 +136,7 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
             if (column < 0 || static_cast<std::uint64_t>(column) >= site.data.columns)
                 return error{errc::protocol,
                              "a saved solution has a column that the matrix has not"};
-    const auto scales = scales_of(site, saved);
+    const auto scales = scales_of(site, saved, settings->intercept);
     if (!scales)
         return scales.failure();
     struct output {

@@ -55,8 +55,10 @@ class squared_rows final : public row_fit {
         if (shift != 0)
             for (double& r : residual_)
                 r -= shift;
+        std::vector<double> sums(changed.size());
+        columns.sums(changed, sums);
         for (std::size_t i = 0; i < changed.size(); ++i)
-            residual_sum_ += coefficients[i] * columns.sums()[changed[i]];
+            residual_sum_ += coefficients[i] * sums[i];
         residual_sum_ -= shift * static_cast<double>(residual_.size());
     }
 

@@ -13,13 +13,15 @@ constexpr std::size_t rows_at_once = 256;
 // What to subtract from each column: its mean where that is far from 0, in float32 so that the difference is exact for
 // values near it. Empty if there is no such column.
 std::vector<double> shifts_for(const shifted_columns& columns) {
-    const std::size_t count = columns.sums().size();
+    const std::size_t count = columns.kept().columns();
     const auto rows = static_cast<double>(columns.rows());
-    std::vector<double> shifts(count);
+    std::vector<double> shifts(count), sums(count), squares(count);
+    columns.sums(columns.kept().all(), sums);
+    columns.squares(columns.kept().all(), squares);
     bool is_any = false;
     for (std::size_t j = 0; j < count && rows > 0; ++j) {
-        const double mean = columns.sums()[j] / rows;
-        const double variance = columns.squares()[j] / rows - mean * mean;
+        const double mean = sums[j] / rows;
+        const double variance = squares[j] / rows - mean * mean;
         if (mean * mean > shifted_ratio * shifted_ratio * variance) {
             shifts[j] = static_cast<double>(static_cast<float>(mean));
             is_any = is_any || shifts[j] != 0;
@@ -53,25 +55,25 @@ without(memory_pool& memory, const dense_columns& columns, const std::vector<dou
 
 } // namespace
 
-shifted_columns::shifted_columns(std::unique_ptr<const column_matrix> columns)
+shifted_columns::shifted_columns(std::unique_ptr<const column_matrix> columns, bool keeps_sums)
     : columns_{std::move(columns)}, weight_{static_cast<double>(columns_->rows())},
-      sums_(columns_->columns()), squares_(columns_->columns()) {
-    columns_->sums(columns_->all(), sums_);
-    columns_->squares(columns_->all(), squares_);
+      kept_sums_(keeps_sums ? columns_->columns() : 0) {
+    if (keeps_sums)
+        columns_->sums(columns_->all(), kept_sums_);
 }
 
 result<shifted_columns> shifted_columns::of_dense(memory_pool& memory,
                                                   std::unique_ptr<const dense_columns> columns) {
     const dense_columns& as_read = *columns;
-    shifted_columns plain{std::move(columns)};
+    shifted_columns plain{std::move(columns), true};
     std::vector<double> shifts = shifts_for(plain);
     if (shifts.empty())
         return plain;
     auto kept = without(memory, as_read, shifts);
     if (!kept)
         return kept.failure();
-    shifted_columns made{std::move(*kept)};
-    made.shift_facts(std::move(shifts), made.weight_);
+    shifted_columns made{std::move(*kept), true};
+    made.shifts_ = std::move(shifts);
     return made;
 }
 
@@ -84,20 +86,29 @@ result<shifted_columns> shifted_columns::weighted(memory_pool& memory,
     if (!scaled)
         return scaled.failure();
     shifted_columns made{std::move(*scaled)};
-    columns_->products(columns_->all(), weights, made.sums_); // not of rounded roots
+    made.kept_sums_.resize(columns_->columns());
+    columns_->products(columns_->all(), weights, made.kept_sums_); // not of rounded roots
     made.weight_ = std::accumulate(weights.begin(), weights.end(), 0.0);
-    if (is_shifted())
-        made.shift_facts(shifts_, made.weight_);
+    made.shifts_ = shifts_;
     return made;
 }
 
-// From the sums and squares of the columns as they are kept.
-void shifted_columns::shift_facts(std::vector<double> shifts, double weight) {
-    shifts_ = std::move(shifts);
-    kept_sums_ = sums_;
-    for (std::size_t j = 0; j < shifts_.size(); ++j) {
-        squares_[j] += shifts_[j] * (2 * sums_[j] + shifts_[j] * weight);
-        sums_[j] += shifts_[j] * weight;
+void shifted_columns::sums(const column_set& set, std::span<double> sums) const {
+    if (kept_sums_.empty())
+        return columns_->sums(set, sums);
+    for (std::size_t i = 0; i < set.size(); ++i) {
+        const double shift = is_shifted() ? shifts_[set[i]] : 0.0;
+        sums[i] = kept_sums_[set[i]] + shift * weight_;
+    }
+}
+
+void shifted_columns::squares(const column_set& set, std::span<double> squares) const {
+    columns_->squares(set, squares);
+    if (!is_shifted())
+        return;
+    for (std::size_t i = 0; i < set.size(); ++i) {
+        const double shift = shifts_[set[i]];
+        squares[i] += shift * (2 * kept_sums_[set[i]] + shift * weight_);
     }
 }
 

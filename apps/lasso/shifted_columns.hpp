@@ -19,9 +19,9 @@ inline constexpr double shifted_ratio = 4;
 
 class shifted_columns {
   public:
-    // As they are.
-    explicit shifted_columns(std::unique_ptr<const column_matrix> columns);
-    // Shifted where that helps; then all columns are copied once.
+    // As they are. `keeps_sums`: the sums of all columns, 8 bytes each, since they are asked for again and again.
+    explicit shifted_columns(std::unique_ptr<const column_matrix> columns, bool keeps_sums = false);
+    // Shifted where that helps; then all columns are copied once. Keeps the sums.
     static result<shifted_columns> of_dense(memory_pool& memory,
                                             std::unique_ptr<const dense_columns> columns);
 
@@ -36,11 +36,9 @@ class shifted_columns {
     // As they are kept.
     const column_matrix& kept() const noexcept { return *columns_; }
 
-    // Of every column, of its values and of their squares.
-    const std::vector<double>& sums() const noexcept { return sums_; }
-    const std::vector<double>& squares() const noexcept { return squares_; }
-
     // As column_matrix has them. `residual_sum` is the sum of r.
+    void sums(const column_set& set, std::span<double> sums) const;
+    void squares(const column_set& set, std::span<double> squares) const;
     void products(const column_set& set, std::span<const double> r, double residual_sum,
                   std::span<double> products) const;
     void add(const column_set& set, std::span<const double> coefficients,
@@ -49,15 +47,13 @@ class shifted_columns {
     void gram(const column_pairs& pairs, std::span<double> block, column_workspace& memory) const;
 
   private:
-    void shift_facts(std::vector<double> shifts, double weight);
     void add_shifts(const column_pairs& pairs, std::span<double> block) const;
 
     std::unique_ptr<const column_matrix> columns_;
-    double weight_ = 0; // of all rows: their number, unless they are weighted
-    std::vector<double> sums_;
-    std::vector<double> squares_;
-    std::vector<double> shifts_;    // of each column, 0 of most; empty: of none
-    std::vector<double> kept_sums_; // of the columns as they are kept; empty as well
+    double weight_ = 0;          // of all rows: their number, unless they are weighted
+    std::vector<double> shifts_; // of each column, 0 of most; empty: of none
+    // Of the columns as they are kept. There if any is shifted, or if they are weighted, or asked for often.
+    std::vector<double> kept_sums_;
 };
 
 } // namespace troupe::lasso

@@ -64,10 +64,10 @@ class sparse_columns final : public column_matrix {
 };
 
 // Makes sparse columns of rows that arrive in pieces. Until all have come, their entries are kept by ranges of columns, in
-// their order, in 6 bytes each and 8 for each row that has any in a range, in memory of its own that is not the pool's; then
-// one range after the other goes where it stays, and its memory back to the system. So it hardly takes more than the
-// matrix, with 8 bytes an entry, if rows have a few entries in each range. After an error a builder is of no further use.
-// One thread.
+// their order, in 6 bytes each and 8 for each row that has any in a range, in memory of its own that counts against the
+// pool's bound while they arrive; then one range after the other goes where it stays, and its memory back to the system. So
+// it hardly takes more than the matrix, with 8 bytes an entry, if rows have a few entries in each range. After an error a
+// builder is of no further use. One thread.
 class sparse_columns_builder {
   public:
     // The pool must outlive the matrix. errc::data for a size that no matrix may have (schemas/base/limits.hpp).
@@ -76,7 +76,7 @@ class sparse_columns_builder {
     ~sparse_columns_builder();
 
     // The next rows. errc::data if they are not what sparse_rows says, or too many; the message says in which row, counted
-    // from 0 at the builder's first. errc::exhausted where there is no memory left.
+    // from 0 at the builder's first. errc::exhausted where the pool has not so much left, or the system.
     result<void> append(const sparse_rows& rows);
 
     std::size_t rows() const noexcept { return rows_; } // that have arrived
@@ -91,6 +91,7 @@ class sparse_columns_builder {
     sparse_columns_builder(memory_pool& pool, matrix_size size);
 
     result<void> take_row(const sparse_rows& rows, std::size_t i);
+    result<void> check_left(std::size_t bytes) const;
 
     memory_pool* pool_;
     matrix_size size_;

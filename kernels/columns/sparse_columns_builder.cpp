@@ -15,6 +15,10 @@ constexpr std::size_t range_columns = 1u << 16;
 constexpr std::size_t chunk_min = 1u << 8, chunk_max = 1u << 19;
 constexpr std::size_t entry_bytes = sizeof(float) + sizeof(std::uint16_t);
 
+struct row_of_rows {
+    std::size_t number, rows;
+};
+
 template <class T>
 T* as(const buffer_ref& memory) noexcept {
     return reinterpret_cast<T*>(memory->data());
@@ -23,22 +27,28 @@ T* as(const buffer_ref& memory) noexcept {
 } // namespace
 
 // The entries of some columns, row by row, in chunks: values, then columns. A pool of its own, which keeps nothing when it
-// ends.
+// ends; what it may take is left of the pool that the matrix will be in, besides what other ranges hold.
 class sparse_columns_builder::column_range {
   public:
     explicit column_range(std::uint64_t bytes_max) : pool_{bytes_max} {}
 
-    // Of one row.
-    result<void> append(std::size_t row, std::span<const std::int32_t> columns,
-                        std::span<const float> values) {
-        rows_.push_back(
-            {static_cast<std::int32_t>(row), static_cast<std::int32_t>(columns.size())});
+    std::uint64_t bytes() const { return pool_.statistics().bytes_in_use; }
+
+    // Of one row of so many. `left(bytes)`: errc::exhausted unless it may take so many.
+    template <class Left>
+    result<void> append(row_of_rows row, std::span<const std::int32_t> columns,
+                        std::span<const float> values, Left left) {
+        if (!rows_)
+            if (auto taken = take(row.rows * sizeof(row_entries), left, rows_); !taken)
+                return taken;
+        as<row_entries>(rows_)[row_count_++] = {static_cast<std::int32_t>(row.number),
+                                                static_cast<std::int32_t>(columns.size())};
         while (!columns.empty()) {
             if (chunks_.empty() || filled_ == size_of(chunks_.size() - 1)) {
-                auto chunk = pool_.allocate(size_of(chunks_.size()) * entry_bytes);
-                if (!chunk)
-                    return chunk.failure().in("the entries of a matrix");
-                chunks_.push_back(std::move(*chunk));
+                buffer_ref chunk;
+                if (auto taken = take(size_of(chunks_.size()) * entry_bytes, left, chunk); !taken)
+                    return taken;
+                chunks_.push_back(std::move(chunk));
                 filled_ = 0;
             }
             const std::size_t last = chunks_.size() - 1;
@@ -57,7 +67,7 @@ class sparse_columns_builder::column_range {
     template <class Function>
     void for_each(Function f) const {
         std::size_t chunk = 0, at = 0;
-        for (const auto& [row, count] : rows_)
+        for (const auto& [row, count] : std::span{as<row_entries>(rows_), row_count_})
             for (std::int32_t e = 0; e < count; ++e, ++at) {
                 if (at == size_of(chunk)) {
                     ++chunk;
@@ -78,6 +88,17 @@ class sparse_columns_builder::column_range {
         return reinterpret_cast<std::uint16_t*>(values_of(chunk) + size_of(chunk));
     }
 
+    template <class Left>
+    result<void> take(std::size_t bytes, Left left, buffer_ref& to) {
+        if (auto has = left(bytes); !has)
+            return has;
+        auto taken = pool_.allocate(bytes);
+        if (!taken)
+            return taken.failure().in("the entries of a matrix");
+        to = std::move(*taken);
+        return {};
+    }
+
     struct row_entries {
         std::int32_t row, count;
     };
@@ -85,7 +106,9 @@ class sparse_columns_builder::column_range {
     memory_pool pool_;
     std::vector<buffer_ref> chunks_;
     std::size_t filled_ = 0; // of the last one
-    std::vector<row_entries> rows_;
+    buffer_ref
+        rows_; // row_entries of those that have any here; pages that are not written take no memory
+    std::size_t row_count_ = 0;
 };
 
 sparse_columns_builder::sparse_columns_builder(memory_pool& pool, matrix_size size)
@@ -111,14 +134,29 @@ result<void> sparse_columns_builder::take_row(const sparse_rows& rows, std::size
         const auto count = static_cast<std::size_t>(last - first);
         if (!ranges_[range])
             ranges_[range] = std::make_unique<column_range>(pool_->bytes_max());
-        if (auto taken = ranges_[range]->append(rows_ + i, rows.columns.subspan(begin, count),
-                                                rows.values.subspan(begin, count));
+        if (auto taken =
+                ranges_[range]->append({rows_ + i, size_.rows}, rows.columns.subspan(begin, count),
+                                       rows.values.subspan(begin, count),
+                                       [this](std::size_t bytes) { return check_left(bytes); });
             !taken)
             return taken;
         begin += count;
         entries_ += count;
     }
     return {};
+}
+
+// What has arrived is within the bound of the matrix's pool, with what else is in use of it.
+result<void> sparse_columns_builder::check_left(std::size_t bytes) const {
+    std::uint64_t held = pool_->statistics().bytes_in_use;
+    for (const auto& range : ranges_)
+        held += range ? range->bytes() : 0;
+    if (held + bytes <= pool_->bytes_max())
+        return {};
+    return error{errc::exhausted,
+                 "the entries of a matrix: out of device memory: " + std::to_string(bytes) +
+                     " bytes wanted, " + std::to_string(held) + " of " +
+                     std::to_string(pool_->bytes_max()) + " in use"};
 }
 
 result<void> sparse_columns_builder::append(const sparse_rows& rows) {

@@ -1,5 +1,6 @@
 #include "kernels/tensor/memory.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <mutex>
@@ -43,11 +44,17 @@ constexpr std::size_t class_index(std::size_t bytes_of_class) noexcept {
     return power * 4 + quarter;
 }
 
+// Large buffers of a class are kept once so many of it have been asked for: what a run uses once or twice, such as what it
+// is told before it begins, goes back to the system.
+constexpr std::size_t large_bytes = 2u << 20;
+constexpr std::uint32_t large_asked_min = 8;
+
 } // namespace
 
 struct memory_pool::state {
     state(std::uint64_t bytes_max, std::unique_ptr<memory_source> source)
-        : bytes_max{bytes_max}, system{std::move(source)} {}
+        : bytes_max{bytes_max}, system{std::move(source)},
+          asked_min{dynamic_cast<buffer_memory*>(system.get()) != nullptr ? large_asked_min : 0} {}
 
     // Frees kept buffers, largest classes first, until `bytes` fit under the bound. Lock held.
     void make_room(std::uint64_t bytes) {
@@ -71,7 +78,9 @@ struct memory_pool::state {
     const std::uint64_t bytes_max;
     mutable std::mutex lock;
     const std::unique_ptr<memory_source> system;
+    const std::uint32_t asked_min; // of another source, which may be slow, all buffers are kept
     std::array<buffer*, 260> free_lists{};
+    std::array<std::uint32_t, 260> asked{}; // for each class, up to large_asked_min
     memory_pool_statistics numbers;
 };
 
@@ -115,6 +124,8 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
         return error{errc::exhausted, "out of device memory: " + std::to_string(bytes) +
                                           " bytes wanted, " + std::to_string(numbers.bytes_in_use) +
                                           " of " + std::to_string(state_->bytes_max) + " in use"};
+    std::uint32_t& asked = state_->asked[class_index(capacity)];
+    asked = std::min(asked + 1, large_asked_min);
     buffer*& head = state_->free_lists[class_index(capacity)];
     buffer* b = head;
     if (b != nullptr) {
@@ -139,11 +150,13 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
 void memory_pool::give_back(buffer* b) noexcept {
     std::lock_guard guard{state_->lock};
     state_->numbers.bytes_in_use -= b->capacity();
-    if (!keeps_buffers) {
+    const std::size_t of_class = class_index(b->capacity());
+    if (!keeps_buffers ||
+        (b->capacity() >= large_bytes && state_->asked[of_class] < state_->asked_min)) {
         state_->numbers.bytes_reserved -= b->capacity();
         return state_->destroy(b);
     }
-    buffer*& head = state_->free_lists[class_index(b->capacity())];
+    buffer*& head = state_->free_lists[of_class];
     b->next_free_ = head;
     head = b;
 }

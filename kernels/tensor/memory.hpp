@@ -1,8 +1,8 @@
 // Memory for tensors: buffers with a reference count, and the bounded pool that they come from and return to.
 //
-// A device computes in memory of its own pool, and the transport receives straight into it. The pool keeps returned
-// buffers by size class and gives them out again, so that a training run takes nothing from the system allocator
-// after its first steps. It never holds more than its bound: a request past it is an error, never a crash.
+// A device computes in memory of its own pool, and the transport receives straight into it. The pool keeps returned buffers
+// by size class (of 2 MiB or more, once eight of the class have been asked for) and gives them out again, so that a training
+// run takes nothing from the system after its first steps. It never holds more than its bound: what is past it is an error.
 //
 // Threads: everything here is thread-safe, except that one buffer_ref object belongs to one thread at a time.
 // Lifetime: a pool must outlive its buffers.

@@ -73,19 +73,30 @@ BOOST_AUTO_TEST_CASE(is_the_same_after_it_was_saved) {
     memory_pool memory{1u << 20};
     gathered_columns columns{memory, 5}, loaded{memory, 5};
     BOOST_REQUIRE(columns.keep(four_and_nine, two_workers{}.parts()).ok());
-    const gathered_columns::contents saved = columns.save();
-    BOOST_REQUIRE(loaded.load(saved, 10).ok());
+    const auto saved = [&](const gathered_columns& c) {
+        scheduled::saved_part part;
+        BOOST_REQUIRE(c.save(memory, part).ok());
+        return part;
+    };
+    const scheduled::saved_part all = saved(columns);
+    BOOST_REQUIRE(loaded.load(all, 10).ok());
     BOOST_TEST(loaded.entries() == 4u);
     const std::vector<double> r{1, 10, 100, 1000, 10000};
     BOOST_TEST(loaded.find(four_and_nine, scale).value().front().product(r) == 30201);
-    BOOST_TEST(!loaded.load(saved, 9).ok());
-    gathered_columns::contents broken = saved;
-    broken.columns = {9, 4};
-    BOOST_TEST(!loaded.load(broken, 10).ok());
-    broken = saved;
-    broken.row_numbers[0] = 5;
-    BOOST_TEST(!loaded.load(broken, 10).ok());
-    BOOST_REQUIRE(loaded.load(gathered_columns{memory, 5}.save(), 10).ok());
+    BOOST_TEST(!loaded.load(all, 9).ok());
+    const auto with = [&](std::size_t tensor, std::vector<std::int32_t> numbers) {
+        scheduled::saved_part broken = all;
+        broken.tensors[tensor] =
+            scheduled::numbers_of(memory, std::span<const std::int32_t>{numbers}).value();
+        return broken;
+    };
+    BOOST_TEST(loaded.load(with(0, {4, 9}), 10).ok());
+    BOOST_TEST(!loaded.load(with(0, {9, 4}), 10).ok());
+    BOOST_TEST(!loaded.load(with(0, {4}), 10).ok());
+    BOOST_TEST(loaded.load(with(2, {0, 2, 4, 3}), 10).ok());
+    BOOST_TEST(!loaded.load(with(2, {5, 2, 4, 3}), 10).ok());
+    BOOST_TEST(!loaded.load(with(2, {0, 2, 4}), 10).ok());
+    BOOST_REQUIRE(loaded.load(saved(gathered_columns{memory, 5}), 10).ok());
     BOOST_TEST(loaded.entries() == 0u);
 }
 

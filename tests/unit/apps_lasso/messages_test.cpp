@@ -59,7 +59,11 @@ BOOST_AUTO_TEST_CASE(columns_that_are_asked_for_come_with_their_rows) {
     const std::vector<std::int64_t> starts{0, 1, 1, 3};
     const std::vector<std::int32_t> rows{4, 0, 4};
     const std::vector<float> values{1, 2, 3};
-    const auto partial = to_payload(memory, {{}, 0, {}, {5, starts, rows, values}}).value();
+    auto answer = make_columns_answer(memory, {{}, 0, {}, {5, {}, {}, {}}}, {3, 3}).value();
+    std::ranges::copy(starts, answer.starts.begin());
+    std::ranges::copy(rows, answer.row_numbers.begin());
+    std::ranges::copy(values, answer.values.begin());
+    const payload partial = answer.made;
     const auto part = read_update_partial(partial, *read);
     BOOST_REQUIRE(part.ok());
     BOOST_TEST(part->columns.rows == 5u);
@@ -121,7 +125,7 @@ BOOST_AUTO_TEST_CASE(what_another_build_may_send_is_refused) {
                        {0, 3}))); // 2 of 1 in use
     BOOST_TEST(refused(read_judgement(
         payload_of(memory, judged, columns, three, two, three, three, none_wide).value(), {0, 3})));
-    BOOST_TEST(refused(read_probe_partial({}, 3, true)));
+    BOOST_TEST(refused(read_probe_partial({}, {3, true})));
     BOOST_TEST(refused(read_probe_request({})));
 }
 

@@ -35,6 +35,20 @@ BOOST_AUTO_TEST_CASE(a_returned_buffer_is_given_out_again_without_asking_the_sys
     BOOST_TEST(pool.statistics().allocations_total == 200u);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) // there a pool keeps nothing
+BOOST_AUTO_TEST_CASE(large_buffers_are_kept_once_their_size_has_been_asked_for_often) {
+    memory_pool pool{64 << 20};
+    for (int step = 0; step < 7; ++step) {
+        BOOST_TEST(pool.allocate(3 << 20).ok());
+        BOOST_TEST(pool.statistics().bytes_reserved == 0u);
+    }
+    for (int step = 0; step < 100; ++step)
+        BOOST_TEST(pool.allocate(3 << 20).ok());
+    BOOST_TEST(pool.statistics().bytes_reserved >= 3u << 20);
+    BOOST_TEST(pool.statistics().system_allocations_total == 8u);
+}
+#endif
+
 BOOST_AUTO_TEST_CASE(the_pool_refuses_what_exceeds_its_bound_and_says_so) {
     memory_pool pool{1 << 20};
     buffer_ref kept = pool.allocate(600000).value();

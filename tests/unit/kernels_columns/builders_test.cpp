@@ -132,12 +132,13 @@ BOOST_AUTO_TEST_CASE(sizes_that_no_matrix_may_have_are_refused) {
                 "1048576 rows", errc::exhausted);
     check_fails(sparse_columns_builder::make(pool, {.rows = 1, .columns = 1ull << 40}), "columns");
     for (const std::size_t rows :
-         {65000, 200000}) { // as they arrive there is room for the first, but not by columns
+         {25000, 200000}) { // as they arrive there is room for the first, but not by columns
         auto sparse = sparse_columns_builder::make(pool, {.rows = rows, .columns = 4});
         BOOST_REQUIRE(sparse.ok());
         const auto appended = sparse->append(two_each{rows}.all());
-        BOOST_TEST(appended.ok() == (rows == 65000));
-        appended.ok() ? check_fails(sparse->finish(), "130000 entries", errc::exhausted)
+        BOOST_TEST(appended.ok() == (rows == 25000));
+        const auto other = pool.allocate(700000);
+        appended.ok() ? check_fails(sparse->finish(), "50000 entries", errc::exhausted)
                       : check_fails(appended, "the entries of a matrix", errc::exhausted);
     }
 }
@@ -214,6 +215,27 @@ BOOST_AUTO_TEST_CASE(sparse_rows_may_have_many_columns) {
                            static_cast<float>(entries.rows[e]) * (range == 0 ? 1 : 2));
             }
         }
+}
+
+BOOST_AUTO_TEST_CASE(sparse_rows_that_arrive_count_against_the_bound_of_the_pool) {
+    constexpr std::size_t rows = 400, columns = 1000;
+    std::vector<std::int64_t> starts{0};
+    std::vector<std::int32_t> numbers;
+    for (std::size_t i = 0; i < rows; ++i) {
+        for (std::int32_t j = 0; j < 1000; ++j)
+            numbers.push_back(j);
+        starts.push_back(static_cast<std::int64_t>(numbers.size()));
+    }
+    const std::vector<float> values(numbers.size(), 1.0f);
+    const auto appends = [&](std::uint64_t bytes_max, std::size_t used) {
+        memory_pool pool{bytes_max};
+        const auto other = pool.allocate(used);
+        auto builder = sparse_columns_builder::make(pool, {rows, columns});
+        return builder->append({starts, numbers, values});
+    };
+    BOOST_TEST(appends(8u << 20, 0).ok());
+    BOOST_TEST((appends(2u << 20, 0).failure().code() == errc::exhausted));
+    BOOST_TEST((appends(8u << 20, 6u << 20).failure().code() == errc::exhausted));
 }
 
 BOOST_AUTO_TEST_CASE(a_builder_takes_no_more_memory_than_it_says) {
