@@ -121,6 +121,11 @@ result<void> lasso_rows::weigh() {
     return {};
 }
 
+result<void> lasso_rows::renew() {
+    sums_ = fit_->renew();
+    return weigh();
+}
+
 // ---- phases ----
 
 result<void> lasso_rows::apply(const scheduled::phase_deltas& deltas) {
@@ -256,11 +261,9 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
     if (scheduler >= options_.variables.size())
         return error{errc::protocol, "a probe for a scheduler that the run has not"};
     const scheduled::number_range own = options_.variables[scheduler];
-    if (scheduler == 0) {
-        sums_ = fit_->renew();
-        if (auto weighed = weigh(); !weighed)
-            return weighed.failure();
-    }
+    if (scheduler == 0)
+        if (auto renewed = renew(); !renewed)
+            return renewed.failure();
     probe_partial partial;
     partial.rows = sums_;
     std::vector<double> products(own.count);
