@@ -33,6 +33,7 @@ struct program_sim_shape {
     std::shared_ptr<scheduled::run_checkpoints> checkpoints = {};
     std::optional<std::vector<scheduled::saved_state>> resume = {};
     bool is_stormy = true; // drops, delays, duplicates, reorders
+    std::uint64_t device_memory = 1u << 28;
 };
 
 struct program_news final : run_listener {
@@ -148,7 +149,9 @@ class program_sim {
     }
 
     std::shared_ptr<device> device_of(const node_runtime& node, const std::string& name) {
-        return {std::shared_ptr<void>{}, &sim_.add_device(node, {.name = name}, *operations_)};
+        return {std::shared_ptr<void>{},
+                &sim_.add_device(node, {.name = name, .memory_bytes = shape_.device_memory},
+                                 *operations_)};
     }
 
     const program_sim_shape shape_;
