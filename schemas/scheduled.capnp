@@ -13,6 +13,9 @@
 #   scheduler 0 --PhasesDone, ProbeDone--> leader                            how far the run is
 #   worker --BlockTurn--> the next worker                                    if the variables rotate
 #   leader --MarkPhase--> scheduler 0    all --StateSaved--> leader          at the phase that scheduler 0 marks
+#   leader --CommitComplete--> schedulers                                    when all have saved what they are at it
+#   leader --ReplaceWorkers--> schedulers  each --ProgramReady--> leader     if workers alone are lost
+#   worker --PhasePassed--> scheduler                                        for a phase that had been folded before
 #   scheduler --ProgramEnded--> leader                                       with its variables; of some programs workers, too
 #
 # A phase has a number, which counts from 0 over the run. A worker computes phase k when it has applied the deltas of exactly
@@ -40,10 +43,19 @@
 # as they were at the probe, and then go on to that phase.
 #
 # Failures: at a marked phase everybody saves what it is at that phase, without waiting for what is under way: a worker before
-# it computes it, a scheduler before it folds it, with its phases that are under way and the deltas that are in flight. If an
-# actor is lost, the leader has it spawned anew, deals its share of the data again, and starts all from the last phase that all
-# have saved, in the next incarnation. Messages of earlier incarnations are dropped. What was computed since is computed again,
-# to the same bits.
+# it computes it, a scheduler before it folds it, with its phases that are under way and the deltas that are in flight. When all
+# have, it is a commit. If an actor is lost, the leader has it spawned anew and deals its share of the data again. Then
+#
+# - if a scheduler is lost, or the variables rotate, or there is no commit, all start from the commit, or from the beginning, in
+#   the next incarnation. Messages of earlier incarnations are dropped. What was computed since is computed again, to the same
+#   bits.
+# - if workers alone are lost, the incarnation stays, and all others keep what they have; the phases go on as far as the window
+#   allows. Each new worker is started from what the lost one saved at the commit. Schedulers keep their phases since the commit,
+#   with the deltas that these brought, and send them to the new worker once more, in order. Of those that have been folded it
+#   applies the deltas, changes what else they change of it, and computes no partial results; the others it computes as all
+#   workers do. A partial result that the lost worker has sent already has the same bits: it is dropped. At a phase marked `save`
+#   the new worker saves what it is, so that a commit that was half made becomes whole. If a scheduler does not keep phases so
+#   far back (they are bounded), or another actor is lost before the schedulers know the new worker, all go back to the commit.
 
 using Cxx = import "/capnp/c++.capnp";
 using App = import "program_app.capnp";
@@ -104,21 +116,48 @@ struct StartProgram {
   state @3 :SavedState;         # as it was saved; null: the run begins
 }                               # attachments: those of `state`
 
-struct ProgramReady { incarnation @0 :UInt32; }
+struct ProgramReady {
+  # Everybody to leader, in answer to StartProgram; a scheduler to leader, in answer to ReplaceWorkers.
+  incarnation @0 :UInt32;
+  replayed @1 :UInt64;          # in answer to ReplaceWorkers: own phases that the new workers are sent again
+  forgotten @2 :Bool;           # the same: it does not keep all of them any more
+}
 
 struct BeginPhases {
-  # Leader to every scheduler, when all are ready.
+  # Leader to every scheduler, when all are ready: all that were started, and all that were told of replaced workers.
   incarnation @0 :UInt32;
 }
 
+struct ReplaceWorkers {
+  # Leader to every scheduler, with StartProgram to the new workers. Answered by ProgramReady. At BeginPhases the scheduler sends
+  # the new workers its phases from those on at which they are.
+  incarnation @0 :UInt32;       # it stays
+  workers @1 :List(ReplacedWorker);
+}
+
+struct ReplacedWorker {
+  worker @0 :UInt32;
+  address @1 :Run.ActorAddress;
+  number @2 :UInt64;            # the phase of its state
+}
+
+struct CommitComplete {
+  # Leader to every scheduler: nobody goes back behind this phase.
+  incarnation @0 :UInt32;
+  number @1 :UInt64;
+}
+
 struct Phase {
-  # Scheduler to every worker.
+  # Scheduler to every worker; to one that takes the place of a lost one also those since its state, as many ahead of what it
+  # has answered as actors/scheduled/phase_log.hpp says.
   incarnation @0 :UInt32;
   number @1 :UInt64;
   probe @2 :Bool;
   mark @3 :Mark;
   content @4 :UInt16;           # the first attachments are the phase's content; the others are the deltas of phase
-}                               # number - window - 1, or of the last turn that is due; none if there is no such phase
+                                # number - window - 1, or of the last turn that is due; none if there is no such phase
+  folded @5 :Bool;              # it has been: answered by PhasePassed, not by Partial
+}
 
 enum Mark {
   none @0;
@@ -133,6 +172,12 @@ struct Partial {
   probe @2 :Bool;
   mark @3 :Mark;                # of the phase, as the other schedulers do not see it
 }                               # attachments: what the program's worker part has computed
+
+struct PhasePassed {
+  # Worker to the phase's scheduler: it is behind a phase that had been folded.
+  incarnation @0 :UInt32;
+  number @1 :UInt64;
+}
 
 struct BlockTurn {
   # Worker to the next worker: a block that it has computed with, for the turn in which that one does.

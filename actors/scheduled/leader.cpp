@@ -1,5 +1,5 @@
-// The leader's course while phases are computed. leader_setup.cpp has what comes before the first phase, and what follows a
-// loss; leader_end.cpp what is saved, and the result.
+// The leader's course while phases are computed. leader_setup.cpp has what comes before the first phase, leader_losses.cpp
+// what follows a loss, leader_end.cpp what is saved, and the result.
 #include "actors/scheduled/leader.hpp"
 
 #include <algorithm>
@@ -66,56 +66,17 @@ std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame
 
 // ---- the run ----
 
-void leader::begin() {
-    enter(course::running);
-    for (std::size_t s = 0; s < schedulers(); ++s) {
-        frame_builder<proto::BeginPhases> message;
-        message.body().setIncarnation(incarnation_.number);
-        send(cast_.address_of(scheduler(s)), std::move(message));
-    }
-    if (!report_.is_started) {
-        report_.is_started = true;
-        report_.began = report_.milestone_began = now();
-        tell(run_started{.nodes = static_cast<std::uint32_t>(cast_.agents().size()),
-                         .milestone = "sweep",
-                         .milestones = static_cast<std::uint32_t>(
-                             std::min<std::uint64_t>(options_.what.app.getStop().getSweeps(), ~0u)),
-                         .plan = cast_.describe(cast_.all()),
-                         .plan_json = placement_json(),
-                         .notes = {},
-                         .resumed_from = options_.resumed_from});
-        if (const double seconds = options_.what.app.getStop().getSeconds(); seconds > 0)
-            after(duration{static_cast<std::int64_t>(seconds * 1e9)},
-                  frame_builder<proto::TimeIsUp>{});
-    }
-    go_for(intent_.wish);
-    frame_builder<proto::CommitDue> due;
-    due.body().setIncarnation(incarnation_.number);
-    after(options_.between_commits, std::move(due));
-}
-
-std::string leader::placement_json() const {
-    nlohmann::json actors = nlohmann::json::array();
-    for (const std::size_t m : cast_.all())
-        actors.push_back({{"actor", (is_worker(m) ? "worker-" : "scheduler-") +
-                                        std::to_string(is_worker(m) ? m : m - workers())},
-                          {"node", cast_.where(m).node_name},
-                          {"device", cast_.where(m).device}});
-    return nlohmann::json{{"actors", std::move(actors)}}.dump(
-        -1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 void leader::mark(proto::Mark how) {
     frame_builder<proto::MarkPhase> message;
     message.body().setIncarnation(incarnation_.number);
     message.body().setMark(how);
-    send(cast_.address_of(scheduler(0)), std::move(message));
+    send(incarnation_.schedulers[0], std::move(message));
 }
 
 // What the run is to do besides its phases; asked for again in each incarnation.
 void leader::go_for(wish what) {
     intent_.wish = what;
-    if (course_ != course::running)
+    if (!are_phases_under_way())
         return;                                           // begin() comes back to it
     const bool is_unsaved = commits_.latest() == nullptr; // then a loss means to begin anew
     if (what == wish::stop)
@@ -129,7 +90,7 @@ void leader::go_for(wish what) {
 void leader::commit_is_due(proto::CommitDue::Reader body, const frame& f) {
     if (f.from() != self())
         return reject("only the leader tells itself so");
-    if (course_ != course::running || body.getIncarnation() != incarnation_.number)
+    if (!are_phases_under_way() || body.getIncarnation() != incarnation_.number)
         return;
     if (intent_.commit == commit_state::none && intent_.wish == wish::go_on) {
         intent_.commit = commit_state::marked;
@@ -198,6 +159,12 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
         return;
     facts_->set("commit", std::to_string(commits_.phase()));
     intent_.commit = commit_state::none;
+    for (const actor_address scheduler : incarnation_.schedulers) {
+        frame_builder<proto::CommitComplete> message;
+        message.body().setIncarnation(incarnation_.number);
+        message.body().setNumber(commits_.phase());
+        send(scheduler, std::move(message));
+    }
     if (options_.checkpoints)
         write_checkpoint();
 }

@@ -70,7 +70,7 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
         return;
     if (is_worker(*who) && !ends_with_workers(options_.what))
         return reject("a worker does not end the run");
-    if (course_ != course::running)
+    if (!are_phases_under_way())
         return; // an actor is lost: the end will be computed again
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
@@ -87,7 +87,7 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
 void leader::end_if_over() {
     const bool also_workers = ends_with_workers(options_.what);
     const bool keeps_end = options_.checkpoints != nullptr;
-    if (course_ != course::running ||
+    if (!are_phases_under_way() ||
         answers_.ends.size() < schedulers() + (also_workers ? workers() : 0) ||
         (keeps_end && !also_workers && answers_.saved_ends.size() < cast_.size()))
         return;
@@ -179,7 +179,7 @@ void leader::stop(proto::StopRun::Reader, const frame&) {
     report_.failure = error{errc::cancelled, "stopped"};
     if (course_ == course::writing)
         return;
-    if (is_again || course_ != course::running)
+    if (is_again || !are_phases_under_way())
         return finish(report_.failure);
     go_for(wish::stop);
 }

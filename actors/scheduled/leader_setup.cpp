@@ -1,8 +1,11 @@
-// The leader before the first phase, and after a loss: it asks for actors, deals the data, and starts an incarnation.
+// The leader before the first phase of an incarnation: it asks for actors, deals the data, and starts an incarnation.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
 #include "actors/scheduled/leader.hpp"
+#include "schemas/base/nearest.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::scheduled {
 
@@ -10,13 +13,40 @@ namespace {
 
 constexpr std::uint32_t pieces_unanswered_max = 4;
 
+std::string placement_json(const cast& of, std::size_t workers) {
+    nlohmann::json actors = nlohmann::json::array();
+    for (const std::size_t m : of.all())
+        actors.push_back({{"actor", (m < workers ? "worker-" : "scheduler-") +
+                                        std::to_string(m < workers ? m : m - workers)},
+                          {"node", of.where(m).node_name},
+                          {"device", of.where(m).device}});
+    return nlohmann::json{{"actors", std::move(actors)}}.dump(
+        -1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string replay_text(const std::vector<std::size_t>& workers, std::uint64_t phases) {
+    std::vector<std::string> names;
+    for (const std::size_t w : workers)
+        names.push_back("worker-" + std::to_string(w));
+    return join(names) + (names.size() == 1 ? " replays " : " replay ") + counted(phases, "phase");
+}
+
 } // namespace
 
 void leader::on_start() {
     listener_ = runtime().spawn_of_run<listening_actor>(run(), "reporter", self(),
                                                         std::ref(*options_.listener));
-    if (options_.resume)
-        go_on_from(std::move(*options_.resume));
+    if (options_.resume) { // the commit of a checkpoint takes the place of the beginning
+        commits_.start_from(std::move(*std::exchange(options_.resume, {})));
+        report_.checkpoint = options_.resumed_from;
+        report_.milestones = commits_.latest()->back().milestones;
+        report_.phases = report_.milestone_phase = commits_.phase();
+        // Where the bounds are as they were, the run ends with what it has ended with.
+        const stop_settings stop = read_stop(options_.what.app.getStop());
+        for (auto& [member, end] : std::exchange(options_.resumed_ends, {}))
+            if (end_holds(end.end.is_done, end.milestones, stop))
+                answers_.ends.emplace(member, std::move(end));
+    }
     dealing_.wanted.assign(workers(), true);
     dealing_.pieces.assign(workers(), 0);
     std::vector<plan_device> in_use;
@@ -28,21 +58,6 @@ void leader::on_start() {
         cast_.add("scheduler-" + std::to_string(s), cast_.where(s % workers()));
     for (std::size_t member = 0; member < cast_.size(); ++member)
         ask_for(member);
-}
-
-// The commit of a checkpoint takes the place of the beginning.
-void leader::go_on_from(std::vector<saved_state> commit) {
-    options_.resume.reset();
-    report_.checkpoint = options_.resumed_from;
-    report_.milestones = commit.back().milestones;
-    report_.phases = commit.back().number;
-    report_.milestone_phase = report_.phases;
-    // Where the bounds are as they were, the run ends with what it has ended with.
-    const stop_settings stop = read_stop(options_.what.app.getStop());
-    for (auto& [member, end] : std::exchange(options_.resumed_ends, {}))
-        if (end_holds(end.end.is_done, end.milestones, stop))
-            answers_.ends.emplace(member, std::move(end));
-    commits_.start_from(std::move(commit));
 }
 
 // ---- spawning ----
@@ -111,7 +126,7 @@ void leader::read_on() {
         return;
     if (dealing_.source == dealing::source_state::at_end) {
         if (dealing_.unanswered == 0)
-            start_incarnation();
+            extent_ == extent::all ? start_incarnation() : start_lost_workers();
         return;
     }
     if (dealing_.unanswered >= pieces_unanswered_max)
@@ -174,25 +189,29 @@ void leader::start_incarnation() {
     std::erase_if(answers_.ends, [&](const auto& end) {
         return !is_behind || end.second.number >= commits_.phase();
     });
-    const auto* states = commits_.latest();
-    for (std::size_t m = 0; m < cast_.size(); ++m) {
-        frame_builder<proto::StartProgram> message;
-        auto body = message.body();
-        body.setIncarnation(incarnation_.number);
-        auto schedulers =
-            body.initSchedulers(static_cast<capnp::uint>(incarnation_.schedulers.size()));
-        for (capnp::uint s = 0; s < schedulers.size(); ++s)
-            write_address(schedulers[s], incarnation_.schedulers[s]);
-        auto all_workers = body.initWorkers(static_cast<capnp::uint>(workers()));
-        for (capnp::uint w = 0; w < all_workers.size(); ++w)
-            write_address(all_workers[w], incarnation_.workers[w]);
-        std::vector<tensor> tensors;
-        if (states != nullptr)
-            write_state(body.initState(), (*states)[m], tensors);
-        for (tensor& t : tensors)
-            message.attach(std::move(t));
-        send(cast_.address_of(m), std::move(message));
-    }
+    for (std::size_t m = 0; m < cast_.size(); ++m)
+        start(m);
+}
+
+// From the commit, if there is one.
+void leader::start(std::size_t m) {
+    answers_.started[m] = false;
+    frame_builder<proto::StartProgram> message;
+    auto body = message.body();
+    body.setIncarnation(incarnation_.number);
+    auto all_schedulers =
+        body.initSchedulers(static_cast<capnp::uint>(incarnation_.schedulers.size()));
+    for (capnp::uint s = 0; s < all_schedulers.size(); ++s)
+        write_address(all_schedulers[s], incarnation_.schedulers[s]);
+    auto all_workers = body.initWorkers(static_cast<capnp::uint>(workers()));
+    for (capnp::uint w = 0; w < all_workers.size(); ++w)
+        write_address(all_workers[w], incarnation_.workers[w]);
+    std::vector<tensor> tensors;
+    if (const auto* states = commits_.latest())
+        write_state(body.initState(), (*states)[m], tensors);
+    for (tensor& t : tensors)
+        message.attach(std::move(t));
+    send(cast_.address_of(m), std::move(message));
 }
 
 void leader::ready(proto::ProgramReady::Reader body, const frame& f) {
@@ -204,88 +223,48 @@ void leader::ready(proto::ProgramReady::Reader body, const frame& f) {
     if (answers_.started[*who])
         return reject("the sender is ready already");
     answers_.started[*who] = true;
+    answers_.replayed += body.getReplayed();
+    if (extent_ == extent::lost_workers && body.getForgotten()) {
+        tell(run_note{"the phases since phase " + std::to_string(commits_.phase()) +
+                      " are too many to be kept; all go back to it; a smaller "
+                      "checkpoint.every_seconds avoids that"});
+        go_back();
+        return start_incarnation();
+    }
     if (std::ranges::count(answers_.started, false) == 0)
         begin();
 }
 
-// ---- losses ----
-
-void leader::on_down(actor_address who, const error& why) {
-    const std::vector<std::size_t> gone = cast_.gone_with(who);
-    if (gone.empty() || course_ == course::writing || course_ == course::finished)
-        return;
-    if (why.code() != errc::lost) // a part that has failed would fail again
-        return finish(why.in(cast_.describe(gone)));
-    if (cast_.agent_of(gone.front()) == who)
-        devices_.lose(who.node);
-    const std::string carried = cast_.describe(gone);
-    report_.losses += static_cast<std::uint32_t>(gone.size());
-    facts_->set("losses", std::to_string(report_.losses));
-    const std::string from = commits_.latest() == nullptr
-                                 ? "the beginning"
-                                 : "phase " + std::to_string(commits_.phase());
-    std::vector<std::size_t> again = members_to_ask_again(gone);
-    for (const std::size_t m : again)
-        part_with(m, why);
-    if (auto placed = place(again); !placed)
-        return finish(error{errc::lost, why.message() + "; it carried " + carried + ", and " +
-                                            placed.failure().message()});
-    tell(run_note{why.message() + "; it carried " + carried + "; the run goes on from " + from +
-                  " with " + cast_.describe(again)});
-    enter(course::spawning);
-    for (const std::size_t m : again)
-        ask_for(m);
-}
-
-// Those that are gone, and those whose state is in no commit or whose data has not all been dealt.
-std::vector<std::size_t> leader::members_to_ask_again(const std::vector<std::size_t>& gone) const {
-    if (commits_.latest() == nullptr)
-        return cast_.all();
-    std::vector<std::size_t> again = gone;
-    for (std::size_t w = 0; w < workers(); ++w)
-        if (dealing_.wanted[w] && std::ranges::count(again, w) == 0)
-            again.push_back(w);
-    return again;
-}
-
-// It is asked for anew; if it is there it ends.
-void leader::part_with(std::size_t member, const error& why) {
-    if (const actor_address was = cast_.leave(member)) {
-        unwatch(was);
-        send(cast_.agent_of(member), end_message(run(), {was}, why));
+void leader::begin() {
+    enter(course::running);
+    for (const actor_address scheduler : incarnation_.schedulers) {
+        frame_builder<proto::BeginPhases> message;
+        message.body().setIncarnation(incarnation_.number);
+        send(scheduler, std::move(message));
     }
-    if (is_worker(member)) {
-        dealing_.wanted[member] = true;
-        dealing_.pieces[member] = 0;
+    if (extent_ == extent::lost_workers)
+        return tell(
+            run_note{replay_text(answers_.lost_workers, answers_.replayed)}); // all else goes on
+    extent_ = extent::lost_workers; // of a loss from now on
+    if (!report_.is_started) {
+        report_.is_started = true;
+        report_.began = report_.milestone_began = now();
+        tell(run_started{.nodes = static_cast<std::uint32_t>(cast_.agents().size()),
+                         .milestone = "sweep",
+                         .milestones = static_cast<std::uint32_t>(
+                             std::min<std::uint64_t>(options_.what.app.getStop().getSweeps(), ~0u)),
+                         .plan = cast_.describe(cast_.all()),
+                         .plan_json = placement_json(cast_, workers()),
+                         .notes = {},
+                         .resumed_from = options_.resumed_from});
+        if (const double seconds = options_.what.app.getStop().getSeconds(); seconds > 0)
+            after(duration{static_cast<std::int64_t>(seconds * 1e9)},
+                  frame_builder<proto::TimeIsUp>{});
     }
-    commits_.give_up_incomplete();
-    if (intent_.commit == commit_state::marked)
-        intent_.commit = commit_state::none; // one that is being written is complete
-    ++dealing_.round;
-    dealing_.source = dealing::source_state::idle;
-    dealing_.unanswered = 0;
-}
-
-// Each worker on the device that carries the fewest, each scheduler beside a worker.
-result<void> leader::place(const std::vector<std::size_t>& members) {
-    std::vector<plan_device> in_use;
-    for (std::size_t w = 0; w < workers(); ++w)
-        if (std::ranges::count(members, w) == 0)
-            in_use.push_back(cast_.where(w));
-    const error nowhere{errc::lost,
-                        "no node is left to go on; join nodes to the cluster and run again"};
-    for (std::size_t m = 0; m < cast_.size(); ++m) {
-        if (std::ranges::count(members, m) == 0)
-            continue;
-        const auto where = is_worker(m) ? devices_.choose(in_use)
-                                        : std::optional{cast_.where((m - workers()) % workers())};
-        if (!where)
-            return nowhere;
-        cast_.move(m, *where);
-        if (is_worker(m))
-            in_use.push_back(*where);
-    }
-    return {};
+    go_for(intent_.wish);
+    frame_builder<proto::CommitDue> due;
+    due.body().setIncarnation(incarnation_.number);
+    after(options_.between_commits, std::move(due));
 }
 
 } // namespace troupe::scheduled

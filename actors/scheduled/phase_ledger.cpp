@@ -49,9 +49,12 @@ step phase_ledger::next() const {
 
 // Nobody is further ahead than its window allows, counted from what this scheduler has folded: another one may have folded
 // what this one has not, but not chosen more than a window beyond the oldest phase that this one has not sent.
+std::uint64_t phase_ledger::bound_of_messages() const noexcept {
+    return folded_ + 2 * (std::uint64_t{shape_.window} + shape_.schedulers) + 2;
+}
+
 result<void> phase_ledger::check(const phase_header& of) const {
-    const std::uint64_t bound =
-        folded_ + 2 * (std::uint64_t{shape_.window} + shape_.schedulers) + 2;
+    const std::uint64_t bound = bound_of_messages();
     if (of.number < folded_ || of.number >= bound)
         return refuse(of, "not among those under way, " + std::to_string(folded_) + " to " +
                               std::to_string(bound - 1));
@@ -83,15 +86,24 @@ result<void> phase_ledger::take_partial(std::uint32_t worker, const phase_header
         return refuse(of, "there is no worker " + std::to_string(worker));
     if (!of.is_probe && !owns(of.number))
         return refuse(of, "it is another scheduler's");
+    const bool may_come_again = of.number < computed_anew_[worker];
+    if (may_come_again && of.number < folded_)
+        return {};
     if (auto fits = check(of); !fits)
         return fits;
     entry& e = entry_of(of);
+    if (may_come_again && e.has_partial[worker])
+        return {};
     if (e.has_partial[worker])
         return refuse(of, "worker " + std::to_string(worker) + " has computed it already");
     e.has_partial[worker] = true;
     e.partials[worker] = std::move(partial);
     ++e.partial_count;
     return {};
+}
+
+void phase_ledger::worker_replaced(std::uint32_t worker) {
+    computed_anew_[worker] = bound_of_messages();
 }
 
 result<void> phase_ledger::take_deltas(std::uint32_t scheduler, const phase_header& of,

@@ -62,7 +62,8 @@ struct step {
 class phase_ledger {
   public:
     explicit phase_ledger(ledger_shape shape, std::uint64_t first_phase = 0)
-        : shape_{shape}, folded_{first_phase}, chosen_{first_phase} {}
+        : shape_{shape}, folded_{first_phase}, chosen_{first_phase}, computed_anew_(shape.workers) {
+    }
 
     step next() const;
 
@@ -70,6 +71,10 @@ class phase_ledger {
     result<void> take_partial(std::uint32_t worker, const phase_header& of, payload partial);
     // Of another scheduler: what its phase has changed, or its judgement of a probe.
     result<void> take_deltas(std::uint32_t scheduler, const phase_header& of, payload deltas);
+
+    // Another worker takes the place of this one, and computes phases anew of which that one may have sent its partial
+    // results: they are the same, and what comes again is dropped.
+    void worker_replaced(std::uint32_t worker);
 
     // ---- what has been done ----
     // Own phases, in order, those that a restored state has included.
@@ -121,6 +126,7 @@ class phase_ledger {
     std::uint32_t owner(std::uint64_t number) const noexcept {
         return static_cast<std::uint32_t>(number % shape_.schedulers);
     }
+    std::uint64_t bound_of_messages() const noexcept; // they are about phases below it
     result<void> check(const phase_header& of) const; // of a message about a phase
     entry& entry_of(const phase_header& of);
     std::optional<std::uint64_t> next_own() const noexcept; // to be chosen, in the window
@@ -132,6 +138,8 @@ class phase_ledger {
     std::uint64_t chosen_; // all own phases below it have been chosen
     std::map<std::uint64_t, entry> entries_;
     std::deque<phase_deltas> recent_; // of the folded phases from oldest_needed() on
+    std::vector<std::uint64_t>
+        computed_anew_; // by worker: partial results of phases below it may come again
 };
 
 } // namespace troupe::scheduled

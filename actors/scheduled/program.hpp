@@ -40,6 +40,10 @@
 // are for what all share: the totals of a topic model, for example. There is one scheduler, and the last phase of each
 // sweep is a probe.
 //
+// If a worker is lost, its rows are dealt to a new one, which is loaded with what the lost one saved last and replays the
+// phases since (`apply`, `pass`), while all others keep what they have. If a scheduler is lost, or if the variables rotate,
+// all are loaded with what they saved last.
+//
 // Threads: a part is called by one thread at a time, its actor's or a device's; it starts no threads, and reads neither
 // clock nor files. Ownership: tensors in payloads are immutable once they have been handed over; they are in host memory.
 // Errors: a failure that a part returns ends the run with its sentence. What comes from other actors of the run may be of
@@ -168,6 +172,16 @@ class worker_part {
     virtual result<payload> turn(const phase& /*p*/, held_block& /*block*/,
                                  compute_context& /*context*/) {
         return does_not_rotate();
+    }
+
+    // In the place of push, or of probe for all schedulers, for a phase that has been folded: of a worker that takes the
+    // place of a lost one. What later results depend on changes as it does there; nothing else is computed. A part that
+    // changes in `apply` alone has nothing to do. As it stands here the phase is computed, and its results are dropped.
+    virtual result<void> pass(const phase& p, std::uint32_t schedulers, compute_context& context) {
+        for (std::uint32_t s = 0; s < (p.is_probe ? schedulers : 1); ++s)
+            if (auto partial = p.is_probe ? probe(p, s, context) : push(p, context); !partial)
+                return partial.failure();
+        return {};
     }
 
     // A phase that it has just computed, for inspectors, as above.

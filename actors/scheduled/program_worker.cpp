@@ -1,9 +1,12 @@
 #include "actors/scheduled/program_worker.hpp"
 
+#include "actors/scheduled/phase_log.hpp"
+
 namespace troupe::scheduled {
 
 // What a phase asks of a worker.
-result<void> program_worker::compute(assignment& a, worker_part& part, compute_context& context) {
+result<void> program_worker::compute(assignment& a, std::uint32_t schedulers, worker_part& part,
+                                     compute_context& context) {
     if (a.due)
         if (auto applied = part.apply(*a.due); !applied)
             return applied;
@@ -13,9 +16,12 @@ result<void> program_worker::compute(assignment& a, worker_part& part, compute_c
             return saved.failure();
         a.saved = std::move(*saved);
     }
-    if (a.mark != phase_mark::stop) // nobody folds that one
-        if (auto computed = compute_partials(a, part, context); !computed)
+    if (a.mark != phase_mark::stop) { // nobody folds that one
+        auto computed = a.is_folded ? part.pass(a.told, schedulers, context)
+                                    : compute_partials(a, part, context);
+        if (!computed)
             return computed;
+    }
     a.description = "phase " + std::to_string(a.told.number) + ": " + part.describe(a.told);
     return {};
 }
@@ -203,7 +209,7 @@ void program_worker::take_phase(proto::Phase::Reader body, const frame& f) {
     if (age == message_age::future || run_.scheduler(f.from()) != number % options_.schedulers)
         return reject("the sender is not the scheduler of phase " + std::to_string(number));
     const std::uint64_t bound =
-        next_ + 2 * (std::uint64_t{options_.window} + options_.schedulers) + 2;
+        next_ + 2 * (std::uint64_t{options_.window} + options_.schedulers) + 2 + replay_ahead;
     if (number < next_ || number >= bound || arrived_.contains(number))
         return reject("phase " + std::to_string(number) + " is not among the next");
     const auto tensors = f.tensors();
@@ -211,12 +217,15 @@ void program_worker::take_phase(proto::Phase::Reader body, const frame& f) {
         return reject("phase " + std::to_string(number) + ": its content is not as it says");
     if (options_.ring && options_.ring->is_probe(number) != body.getProbe())
         return reject("phase " + std::to_string(number) + ": a sweep ends with a probe");
+    if (options_.ring && body.getFolded())
+        return reject("phase " + std::to_string(number) + ": a turn is not passed over");
     auto made = std::make_shared<assignment>();
     const auto content = tensors.first(body.getContent());
     made->told = {number, body.getProbe(), {content.begin(), content.end()}};
     made->mark = static_cast<phase_mark>(body.getMark());
     made->is_saved = saves_at(made->mark);
     made->is_turn = shelf_ && !body.getProbe();
+    made->is_folded = body.getFolded();
     made->partials.resize(body.getProbe() ? options_.schedulers : 1);
     if (const auto due = options_.bound().due_with(number)) {
         const auto changes = tensors.subspan(content.size());
@@ -274,13 +283,16 @@ void program_worker::go_on() {
 }
 
 void program_worker::submit(std::shared_ptr<assignment> a) {
-    work_.submit(*options_.compute,
-                 {.label = a->told.is_probe ? "probe" : "push",
-                  .number = work_id{a->told.number},
-                  .version = state_version{applied_},
-                  .work = [part = options_.part,
-                           a](compute_context& context) { return compute(*a, *part, context); },
-                  .then = [this, a] { computed(*a); }});
+    work_.submit(
+        *options_.compute,
+        {.label = a->is_folded       ? "pass"
+                  : a->told.is_probe ? "probe"
+                                     : "push",
+         .number = work_id{a->told.number},
+         .version = state_version{applied_},
+         .work = [part = options_.part, a, schedulers = options_.schedulers](
+                     compute_context& context) { return compute(*a, schedulers, *part, context); },
+         .then = [this, a] { computed(*a); }});
 }
 
 void program_worker::computed(assignment& a) {
@@ -293,12 +305,19 @@ void program_worker::computed(assignment& a) {
         saved.body().setLast(a.mark == phase_mark::stop);
         send_state(a, std::move(saved));
     }
-    if (!a.told.is_probe)
-        send_partial(static_cast<std::uint32_t>(number % options_.schedulers), a,
-                     a.partials.front());
-    else
+    const auto owner = static_cast<std::uint32_t>(number % options_.schedulers);
+    if (a.is_folded) {
+        frame_builder<proto::PhasePassed> passed;
+        passed.body().setIncarnation(run_.number);
+        passed.body().setNumber(number);
+        passed.envelope().setWork(number);
+        send(run_.schedulers[owner], std::move(passed));
+    } else if (!a.told.is_probe) {
+        send_partial(owner, a, a.partials.front());
+    } else {
         for (std::uint32_t s = 0; s < options_.schedulers; ++s)
             send_partial(s, a, a.partials[s]);
+    }
     if (a.is_turn && a.mark != phase_mark::stop)
         hand_on(std::move(a.block));
 }

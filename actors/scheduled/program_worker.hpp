@@ -53,6 +53,7 @@ class program_worker final : public actor {
         phase_mark mark = phase_mark::none;
         bool is_saved = false; // what the worker is before it computes it
         bool is_turn = false;
+        bool is_folded = false;          // it has been: the worker takes the place of a lost one
         std::optional<phase_deltas> due; // to be applied before it
         held_block block;                // of a turn
         saved_part saved;
@@ -73,7 +74,8 @@ class program_worker final : public actor {
                                                         const block_shelf& shelf);
     // On the device, where this actor may have ended.
     static result<void> load(worker_part& part, const saved_state& from);
-    static result<void> compute(assignment& a, worker_part& part, compute_context& context);
+    static result<void> compute(assignment& a, std::uint32_t schedulers, worker_part& part,
+                                compute_context& context);
     static result<void> compute_partials(assignment& a, worker_part& part,
                                          compute_context& context);
     void started();

@@ -24,6 +24,8 @@ struct run_incarnation {
     std::uint32_t number = 0; // 0: not started
     std::vector<actor_address> schedulers;
     std::vector<actor_address> workers;
+    std::vector<actor_address>
+        gone; // workers in whose place others are: what still comes of them is dropped
 
     static run_incarnation of(proto::StartProgram::Reader from) {
         run_incarnation made;
@@ -44,6 +46,11 @@ struct run_incarnation {
         return find(schedulers, who);
     }
     std::optional<std::uint32_t> worker(actor_address who) const { return find(workers, who); }
+    void replace_worker(std::uint32_t w, actor_address by) {
+        gone.push_back(workers[w]);
+        workers[w] = by;
+    }
+    bool is_gone(actor_address who) const { return find(gone, who).has_value(); }
 
   private:
     static std::optional<std::uint32_t> find(const std::vector<actor_address>& all,

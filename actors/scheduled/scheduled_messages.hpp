@@ -9,7 +9,8 @@ namespace troupe::scheduled {
 using scheduled_messages =
     message_list<proto::SchedulerOptions, proto::ProgramWorkerOptions, proto::Piece,
                  proto::PieceTaken, proto::StartProgram, proto::ProgramReady, proto::BeginPhases,
-                 proto::Phase, proto::Partial, proto::BlockTurn, proto::Deltas, proto::PhasesDone,
+                 proto::ReplaceWorkers, proto::CommitComplete, proto::Phase, proto::Partial,
+                 proto::PhasePassed, proto::BlockTurn, proto::Deltas, proto::PhasesDone,
                  proto::ProbeDone, proto::MarkPhase, proto::StateSaved, proto::ProgramEnded,
                  proto::CommitDue, proto::TimeIsUp>;
 

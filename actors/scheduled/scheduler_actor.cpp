@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint64_t phases_between_reports = 64;
 constexpr std::size_t numbers_in_handler_max = 256;
+constexpr std::uint64_t log_share = 64; // of the device's memory, for the phases since a commit
 
 } // namespace
 
@@ -18,6 +19,9 @@ scheduler_actor::scheduler_actor(actor_context& context, scheduler_actor_options
     on<proto::StartProgram>(&scheduler_actor::start);
     on<proto::BeginPhases>(&scheduler_actor::begin);
     on<proto::MarkPhase>(&scheduler_actor::mark);
+    on<proto::CommitComplete>(&scheduler_actor::commit_complete);
+    on<proto::ReplaceWorkers>(&scheduler_actor::replace_workers);
+    on<proto::PhasePassed>(&scheduler_actor::phase_passed);
     on<proto::Partial>(&scheduler_actor::take_partial);
     on<proto::Deltas>(&scheduler_actor::take_deltas);
     show_facts(facts_);
@@ -64,6 +68,7 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     to_mark_ = phase_mark::none;
     has_sent_result_ = false;
     ledger_ = std::move(ledger);
+    log_ = phase_log{{.bytes = options_.compute->memory().bytes_max() / log_share}, state->number};
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
     // A run that goes on with more sweeps, or with no bound of them, does not end where it would have.
@@ -87,7 +92,11 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
 void scheduler_actor::begin(proto::BeginPhases::Reader body, const frame& f) {
     if (!is_of_leader(f))
         return;
-    if (body.getIncarnation() != run_.number || course_ != course::waiting || !work_.is_idle())
+    if (body.getIncarnation() == run_.number && course_ != course::waiting) {
+        log_.release_replays();
+        return send_again_to_all();
+    }
+    if (body.getIncarnation() != run_.number || !work_.is_idle())
         return reject("this incarnation does not wait to begin");
     course_ = course::idle;
     for (phase& chosen : std::exchange(restored_, {}))
@@ -118,10 +127,14 @@ std::optional<phase_header> scheduler_actor::header_of(Body body) {
 }
 
 void scheduler_actor::take_partial(proto::Partial::Reader body, const frame& f) {
+    if (run_.is_gone(f.from()))
+        return;
+    const auto worker = run_.worker(f.from());
+    if (worker)
+        answered(*worker, body.getIncarnation(), body.getNumber());
     const auto header = header_of(body);
     if (!header)
         return;
-    const auto worker = run_.worker(f.from());
     if (!worker)
         return reject("the sender is no worker of this run");
     auto taken = ledger_.take_partial(*worker, *header, {f.tensors().begin(), f.tensors().end()});

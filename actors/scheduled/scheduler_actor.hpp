@@ -11,6 +11,7 @@
 #include "actors/runtime/fact_board.hpp"
 #include "actors/runtime/work_queue.hpp"
 #include "actors/scheduled/phase_ledger.hpp"
+#include "actors/scheduled/phase_log.hpp"
 #include "actors/scheduled/run_incarnation.hpp"
 #include "actors/scheduled/saved_state.hpp"
 #include "actors/scheduled/worker_progress.hpp"
@@ -56,6 +57,14 @@ class scheduler_actor final : public actor {
     void start(proto::StartProgram::Reader body, const frame& f);
     void begin(proto::BeginPhases::Reader body, const frame& f);
     void mark(proto::MarkPhase::Reader body, const frame& f);
+    void commit_complete(proto::CommitComplete::Reader body, const frame& f);
+
+    // ---- for workers that take the place of lost ones ----
+    void replace_workers(proto::ReplaceWorkers::Reader body, const frame& f);
+    void phase_passed(proto::PhasePassed::Reader body, const frame& f);
+    void answered(std::uint32_t worker, std::uint32_t incarnation, std::uint64_t number);
+    void send_again(std::uint32_t worker);
+    void send_again_to_all();
 
     // ---- of phases ----
     void take_partial(proto::Partial::Reader body, const frame& f);
@@ -83,7 +92,7 @@ class scheduler_actor final : public actor {
                                  const std::optional<rotation>& ring);
     void send_chosen(choice made);
     void give_out(phase chosen, phase_mark mark); // to the workers
-    void send_phase(const phase& chosen, phase_mark mark);
+    void send_phase(std::uint32_t worker, const logged_phase& p, bool is_folded);
     void send_deltas(const phase_header& of, const payload& deltas);
     void send_state(saved_part part, frame_builder<proto::StateSaved> message);
     void send_state(saved_part part, frame_builder<proto::ProgramEnded> message);
@@ -98,6 +107,7 @@ class scheduler_actor final : public actor {
     course course_ = course::waiting;
     run_incarnation run_;
     phase_ledger ledger_;
+    phase_log log_; // none if the variables rotate
     std::vector<phase>
         restored_; // phases that were under way in the state to start from; sent when the phases begin
     phase_mark to_mark_ = phase_mark::none; // the next phase that is chosen

@@ -10,29 +10,34 @@ namespace troupe::scheduled {
 void scheduler_actor::give_out(phase chosen, phase_mark mark) {
     if (is_last(chosen.number))
         mark = phase_mark::stop;
-    send_phase(chosen, mark);
+    const phase_deltas* due = ledger_.due_with(chosen.number);
+    logged_phase given_out{chosen, mark, due != nullptr ? due->changes : payload{}};
+    for (std::uint32_t w = 0; w < run_.workers.size(); ++w)
+        if (!log_.replays(w))
+            send_phase(w, given_out, false);
     ledger_.scheduled(std::move(chosen), mark);
+    if (options_.shape.ring)
+        return;
+    log_.add(std::move(given_out));
+    send_again_to_all();
 }
 
-void scheduler_actor::send_phase(const phase& chosen, phase_mark mark) {
-    const phase_deltas* due = ledger_.due_with(chosen.number);
-    for (const actor_address worker : run_.workers) {
-        frame_builder<proto::Phase> message;
-        auto body = message.body();
-        body.setIncarnation(run_.number);
-        body.setNumber(chosen.number);
-        body.setProbe(chosen.is_probe);
-        body.setMark(static_cast<proto::Mark>(mark));
-        body.setContent(static_cast<std::uint16_t>(chosen.content.size()));
-        message.envelope().setWork(chosen.number);
-        message.envelope().setStateVersion(ledger_.folded());
-        for (const tensor& t : chosen.content)
-            message.attach(t);
-        if (due != nullptr)
-            for (const tensor& t : due->changes)
-                message.attach(t);
-        send(worker, std::move(message));
-    }
+void scheduler_actor::send_phase(std::uint32_t worker, const logged_phase& p, bool is_folded) {
+    frame_builder<proto::Phase> message;
+    auto body = message.body();
+    body.setIncarnation(run_.number);
+    body.setNumber(p.sent.number);
+    body.setProbe(p.sent.is_probe);
+    body.setMark(static_cast<proto::Mark>(p.mark));
+    body.setContent(static_cast<std::uint16_t>(p.sent.content.size()));
+    body.setFolded(is_folded);
+    message.envelope().setWork(p.sent.number);
+    message.envelope().setStateVersion(ledger_.folded());
+    for (const tensor& t : p.sent.content)
+        message.attach(t);
+    for (const tensor& t : p.due)
+        message.attach(t);
+    send(run_.workers[worker], std::move(message));
 }
 
 void scheduler_actor::send_deltas(const phase_header& of, const payload& deltas) {

@@ -252,6 +252,15 @@ result<scheduled::payload> coordinate_users::probe(const scheduled::phase& p,
     return to_payload(*options_.memory, sums());
 }
 
+result<void> coordinate_users::pass(const scheduled::phase& p, std::uint32_t, compute_context&) {
+    const coordinate_step step = options_.order.step(p.number);
+    if (step.begins_group)
+        begin_group(step.group);
+    else if (step.what == coordinate_step::kind::probe)
+        take_out({}, false);
+    return {};
+}
+
 std::string coordinate_users::describe(const scheduled::phase& p) const {
     return text_of(options_.order.step(p.number), form_);
 }

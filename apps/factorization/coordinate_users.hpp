@@ -49,6 +49,8 @@ class coordinate_users final : public scheduled::worker_part {
     result<scheduled::payload> push(const scheduled::phase& p, compute_context& context) override;
     result<scheduled::payload> probe(const scheduled::phase& p, std::uint32_t scheduler,
                                      compute_context& context) override;
+    // Users are made with the first phase of a group, not with what schedulers send.
+    result<void> pass(const scheduled::phase& p, std::uint32_t, compute_context&) override;
     std::string describe(const scheduled::phase& p) const override;
     result<scheduled::saved_part> save() const override;
     result<void> load(const scheduled::saved_part& saved) override;

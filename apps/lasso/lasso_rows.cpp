@@ -125,6 +125,11 @@ result<void> lasso_rows::weigh() {
     return {};
 }
 
+result<void> lasso_rows::renew() {
+    sums_ = fit_->renew();
+    return weigh();
+}
+
 // ---- phases ----
 
 result<void> lasso_rows::apply(const scheduled::phase_deltas& deltas) {
@@ -264,11 +269,9 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
     if (scheduler >= options_.variables.size())
         return error{errc::protocol, "a probe for a scheduler that the run has not"};
     const scheduled::number_range own = options_.variables[scheduler];
-    if (scheduler == 0) {
-        sums_ = fit_->renew();
-        if (auto weighed = weigh(); !weighed)
-            return weighed.failure();
-    }
+    if (scheduler == 0)
+        if (auto renewed = renew(); !renewed)
+            return renewed.failure();
     if (request->with_facts && !facts_)
         if (auto made = make_facts(); !made)
             return made.failure();

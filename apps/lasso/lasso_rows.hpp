@@ -53,6 +53,10 @@ class lasso_rows final : public scheduled::worker_part {
     result<payload> push(const scheduled::phase& p, compute_context& context) override;
     result<payload> probe(const scheduled::phase& p, std::uint32_t scheduler,
                           compute_context& context) override;
+    // A probe makes the sum of the residuals anew, and the weights of rows.
+    result<void> pass(const scheduled::phase& p, std::uint32_t, compute_context&) override {
+        return p.is_probe ? renew() : result<void>{};
+    }
     std::string describe(const scheduled::phase& p) const override {
         return p.is_probe ? "probe" : describe_update(p.content);
     }
@@ -71,6 +75,7 @@ class lasso_rows final : public scheduled::worker_part {
     result<void> build_dense();
     result<void> build_sparse();
     result<void> make_facts();
+    result<void> renew();
     result<void> weigh();
     // Whose products with one another phases ask for, and whose sums and squares probes.
     const shifted_columns& fitted() const noexcept { return weighted_ ? *weighted_ : *columns_; }

@@ -168,6 +168,9 @@ class attacked_worker final : public worker_part {
         }
         return part_->turn(p, block, context);
     }
+    result<void> pass(const phase& p, std::uint32_t schedulers, compute_context& context) override {
+        return part_->pass(p, schedulers, context);
+    }
     std::string describe(const phase& p) const override { return part_->describe(p); }
     result<saved_part> save() const override { return part_->save(); }
     result<void> load(const saved_part& saved) override { return part_->load(saved); }

@@ -157,6 +157,29 @@ BOOST_AUTO_TEST_CASE(go_on_from_any_phase_as_if_nothing_had_been_saved, *seeded)
     }
 }
 
+// A new worker that only passes the phases since a save goes on as the one that has computed them.
+BOOST_AUTO_TEST_CASE(go_on_with_workers_that_replay_as_if_none_had_been_lost, *seeded) {
+    for (const program_case& c : program_cases()) {
+        const auto app = app_of(c).value();
+        if (rotates(run_of(c, app)))
+            continue; // all go back to the commit then
+        for (const std::uint64_t seed : seed_range{60}) {
+            random_stream random{seed, 1};
+            const division d{static_cast<std::uint32_t>(1 + random.below(4)),
+                             static_cast<std::uint32_t>(1 + random.below(3)),
+                             static_cast<std::uint32_t>(random.below(6))};
+            driven_run run = divided(c, app, d);
+            run.seed = seed;
+            const ended_run whole{run, c};
+            const std::uint64_t from = random.below(whole->phases - 1);
+            run.replayed = {from, from + 1 + random.below(whole->phases - from - 1)};
+            BOOST_TEST_CONTEXT(c.name << ", phases " << from << " to " << run.replayed->at << " of "
+                                      << whole->phases)
+            check_same(whole, ended_run{run, c});
+        }
+    }
+}
+
 // Before data is read or memory is taken.
 BOOST_AUTO_TEST_CASE(refuse_settings_that_make_no_sense) {
     for (const program_case& c : program_cases())

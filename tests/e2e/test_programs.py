@@ -88,8 +88,15 @@ class Programs(ProgramTest):
                 nodes[victim][0].send_signal(signal.SIGKILL)
                 ended = self.finish(run)
                 self.assertEqual(ended.code, 0, str(ended))
-                self.assertIn("it carried", ended.event("note")[0]["message"])
                 self.assertEqual((start["nodes"], ended.event("done")[0]["nodes"]), (3, 2))
+                notes = [e["message"] for e in ended.event("note")]
+                self.assertIn("it carried", notes[0])
+                if victim == 0:
+                    self.assertIn("the run goes on from phase", notes[0])
+                else:  # nobody else computes anything again
+                    self.assertRegex(notes[0], "worker-2 on .* takes over, and all others keep what they have computed$")
+                    self.assertRegex(notes[1], r"^worker-2 replays [1-9][\d,]* phases$")
+                self.assertEqual(len(notes), 1 + (victim == 2), notes)
                 self.assertEqual((self.folder / "result/coefficients.npy").read_bytes(), expected)
                 for process, _ in nodes:
                     process.kill()

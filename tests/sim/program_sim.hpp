@@ -34,6 +34,7 @@ struct program_sim_shape {
     std::optional<std::vector<scheduled::saved_state>> resume = {};
     std::map<std::size_t, scheduled::saved_state> resumed_ends = {};
     bool is_stormy = true; // drops, delays, duplicates, reorders
+    std::uint64_t device_memory = 1u << 28;
 };
 
 struct program_news final : run_listener {
@@ -150,7 +151,9 @@ class program_sim {
     }
 
     std::shared_ptr<device> device_of(const node_runtime& node, const std::string& name) {
-        return {std::shared_ptr<void>{}, &sim_.add_device(node, {.name = name}, *operations_)};
+        return {std::shared_ptr<void>{},
+                &sim_.add_device(node, {.name = name, .memory_bytes = shape_.device_memory},
+                                 *operations_)};
     }
 
     const program_sim_shape shape_;

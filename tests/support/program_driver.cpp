@@ -89,20 +89,24 @@ result<void> program_driver::make_parts() {
             return made.failure();
         schedulers_.push_back(std::move(*made));
     }
-    const auto shares = ranges_of(rows_.rows(), run_.workers);
-    for (std::uint32_t i = 0; i < run_.workers; ++i) {
-        std::uint64_t entries = shares[i].count * rows_.columns;
-        if (rows_.is_sparse())
-            entries = static_cast<std::uint64_t>(rows_.starts[shares[i].first + shares[i].count] -
-                                                 rows_.starts[shares[i].first]);
-        auto made = run_.program.make_worker({site(), i, shares[i], entries});
-        if (!made)
-            return made.failure();
-        if (auto dealt = deal(**made, shares[i]); !dealt)
-            return dealt;
-        workers_.push_back(std::move(*made));
-    }
+    workers_.resize(run_.workers);
+    for (std::uint32_t i = 0; i < run_.workers; ++i)
+        if (auto made = make_worker(i); !made)
+            return made;
     return {};
+}
+
+result<void> program_driver::make_worker(std::uint32_t i) {
+    const scheduled::number_range share = ranges_of(rows_.rows(), run_.workers)[i];
+    std::uint64_t entries = share.count * rows_.columns;
+    if (rows_.is_sparse())
+        entries = static_cast<std::uint64_t>(rows_.starts[share.first + share.count] -
+                                             rows_.starts[share.first]);
+    auto made = run_.program.make_worker({site(), i, share, entries});
+    if (!made)
+        return made.failure();
+    workers_[i] = std::move(*made);
+    return deal(*workers_[i], share);
 }
 
 // By the workers that have them first.
@@ -266,6 +270,8 @@ result<void> program_driver::fold(const phase& p) {
         return changes.failure();
     result_.changes.push_back(hash(*changes));
     deltas_.push_back({p.number, std::move(*changes)});
+    if (run_.replayed)
+        kept_.changes.push_back(deltas_.back().changes);
     for (std::uint32_t i = 0; i < run_.schedulers; ++i)
         if (i != owner)
             if (auto absorbed = schedulers_[i]->absorb(deltas_.back()); !absorbed)
@@ -292,6 +298,8 @@ result<void> program_driver::fold_probe(const phase& p) {
     }
     result_.changes.push_back(all.value());
     deltas_.push_back({p.number, {}});
+    if (run_.replayed)
+        kept_.changes.emplace_back();
     for (std::uint32_t i = 0; i < run_.schedulers; ++i) {
         auto standing = schedulers_[i]->conclude(p.number, judgements);
         if (!standing)
@@ -324,10 +332,15 @@ result<driven_result> program_driver::run() {
         if (m == run_.restart)
             if (auto restarted = start_anew(); !restarted)
                 return restarted.failure();
+        if (run_.replayed && m == run_.replayed->at)
+            if (auto replayed = replay(); !replayed)
+                return replayed.failure();
         if (auto applied = apply_earlier(m); !applied)
             return applied.failure();
         const phase p = std::move(phases_.front());
         phases_.pop_front();
+        if (auto kept = keep_for_replay(p); !kept)
+            return kept.failure();
         if (auto folded = p.is_probe ? fold_probe(p) : fold(p); !folded)
             return folded.failure();
         ++result_.phases;

@@ -50,6 +50,11 @@ struct driven_run {
     std::uint64_t rows_per_piece = 100;
     std::optional<std::uint64_t>
         restart; // before this phase all parts are saved, made anew and loaded
+    // Before phase `at` every worker is made anew, loaded with what it was at phase `from`, and passes the phases since.
+    struct replay {
+        std::uint64_t from = 0, at = 0;
+    };
+    std::optional<replay> replayed = {};
     std::optional<scheduled::carried_run> start = {}; // it goes on from this, of the same shape
 };
 
@@ -86,6 +91,7 @@ class program_driver {
 
   private:
     result<void> make_parts();
+    result<void> make_worker(std::uint32_t i);
     result<void> make_blocks();
     bool rotates() const { return run_.schedule.kind == scheduled::schedule_kind::rotation; }
     result<void> deal(scheduled::worker_part& worker, const scheduled::number_range& share);
@@ -100,6 +106,8 @@ class program_driver {
     result<scheduled::payload> compute_one(const scheduled::phase& p, std::uint32_t worker,
                                            std::uint32_t scheduler);
     result<void> start_anew();
+    result<void> keep_for_replay(const scheduled::phase& p);
+    result<void> replay();
     result<void> load(const scheduled::carried_run& from);
     result<void> save_all();
 
@@ -112,6 +120,12 @@ class program_driver {
     std::deque<scheduled::phase> phases_;         // chosen, not folded
     std::uint64_t chosen_ = 0;                    // all phases below it have been chosen
     std::vector<scheduled::phase_deltas> deltas_; // of phases that workers have not applied
+    struct kept_for_replay {
+        std::vector<scheduled::saved_part> workers; // as they were at the first of the phases
+        std::vector<scheduled::phase> phases;       // all since
+        std::vector<scheduled::payload> changes;    // of all phases, if it begins with the first
+    };
+    kept_for_replay kept_;
     driven_result result_;
 };
 

@@ -246,6 +246,37 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_and_changes_nothing) {
     BOOST_TEST(!ledger.take_partial(1, {0}, {}).ok()); // it is over
 }
 
+// Of those that the lost worker may have sent: they are the same. Of no others.
+BOOST_AUTO_TEST_CASE(what_a_replaced_worker_computes_anew_is_taken_once) {
+    phase_ledger ledger{{0, 1, 2, 1}};
+    ledger.scheduled({0, false, {}});
+    ledger.scheduled({1, true, {}});
+    for (const std::uint32_t worker : {0u, 1u})
+        BOOST_TEST(ledger.take_partial(worker, {0}, {}).ok());
+    BOOST_TEST(ledger.take_partial(0, {1, true}, {}).ok());
+    ledger.folded({});
+    ledger.worker_replaced(0);
+    BOOST_TEST(ledger.take_partial(0, {0}, {}).ok());         // it has been folded
+    BOOST_TEST(ledger.take_partial(0, {1, true}, {}).ok());   // it is there
+    BOOST_TEST(!ledger.take_partial(1, {0}, {}).ok());        // another worker's
+    BOOST_TEST(!ledger.take_partial(0, {1, false}, {}).ok()); // it is a probe
+    BOOST_TEST((ledger.next().what == step::schedule));
+    ledger.scheduled({2, false, {}});
+    BOOST_TEST((ledger.next().what == step::wait)); // for worker 1
+    BOOST_TEST(ledger.take_partial(1, {1, true}, {}).ok());
+    BOOST_TEST((ledger.next().what == step::judge));
+    ledger.judged({});
+    ledger.folded({});
+    for (std::uint64_t number = 2; number < 20; ++number) {
+        if (number > 2)
+            ledger.scheduled({number, false, {}});
+        for (const std::uint32_t worker : {0u, 1u})
+            BOOST_TEST(ledger.take_partial(worker, {number}, {}).ok());
+        ledger.folded({});
+    }
+    BOOST_TEST(!ledger.take_partial(0, {19}, {}).ok()); // the lost one cannot have computed it
+}
+
 BOOST_AUTO_TEST_CASE(no_message_says_what_an_own_phase_is_before_it_is_chosen) {
     phase_ledger ledger{{0, 2, 2, 1}};
     BOOST_TEST(!ledger.take_partial(0, {0, true}, {}).ok());

@@ -1,0 +1,136 @@
+// The leader after a loss: who is asked for anew, and how the run goes on.
+#include <algorithm>
+
+#include "actors/messages.hpp"
+#include "actors/scheduled/leader.hpp"
+
+namespace troupe::scheduled {
+
+namespace {
+
+// Each worker on the device that carries the fewest, each scheduler beside a worker.
+result<void> place(cast& of, const device_choice& devices, std::size_t workers,
+                   const std::vector<std::size_t>& members) {
+    std::vector<plan_device> in_use;
+    for (std::size_t w = 0; w < workers; ++w)
+        if (std::ranges::count(members, w) == 0)
+            in_use.push_back(of.where(w));
+    const error nowhere{errc::lost,
+                        "no node is left to go on; join nodes to the cluster and run again"};
+    for (std::size_t m = 0; m < of.size(); ++m) {
+        if (std::ranges::count(members, m) == 0)
+            continue;
+        const auto where =
+            m < workers ? devices.choose(in_use) : std::optional{of.where((m - workers) % workers)};
+        if (!where)
+            return nowhere;
+        of.move(m, *where);
+        if (m < workers)
+            in_use.push_back(*where);
+    }
+    return {};
+}
+
+} // namespace
+
+void leader::on_down(actor_address who, const error& why) {
+    const std::vector<std::size_t> gone = cast_.gone_with(who);
+    if (gone.empty() || course_ == course::writing || course_ == course::finished)
+        return;
+    if (why.code() != errc::lost) // a part that has failed would fail again
+        return finish(why.in(cast_.describe(gone)));
+    if (cast_.agent_of(gone.front()) == who)
+        devices_.lose(who.node);
+    const std::string carried = cast_.describe(gone);
+    report_.losses += static_cast<std::uint32_t>(gone.size());
+    facts_->set("losses", std::to_string(report_.losses));
+    // The phases of the others go on, and the schedulers keep those since the commit.
+    const bool replays = are_phases_under_way() && course_ != course::starting &&
+                         commits_.latest() != nullptr && options_.what.shares.blocks.empty() &&
+                         std::ranges::all_of(gone, [&](std::size_t m) { return is_worker(m); });
+    if (!replays)
+        go_back();
+    std::vector<std::size_t> again = members_to_ask_again(gone);
+    for (const std::size_t m : again)
+        part_with(m, why);
+    if (auto placed = place(cast_, devices_, workers(), again); !placed)
+        return finish(error{errc::lost, why.message() + "; it carried " + carried + ", and " +
+                                            placed.failure().message()});
+    const std::string from = commits_.latest() == nullptr
+                                 ? "the beginning"
+                                 : "phase " + std::to_string(commits_.phase());
+    const std::string onward =
+        replays ? cast_.describe(again) + " takes over, and all others keep what they have computed"
+                : "the run goes on from " + from + " with " + cast_.describe(again);
+    tell(run_note{why.message() + "; it carried " + carried + "; " + onward});
+    enter(course::spawning);
+    for (const std::size_t m : again)
+        ask_for(m);
+}
+
+// All: what has been computed since the commit is computed again.
+void leader::go_back() {
+    extent_ = extent::all;
+    commits_.give_up_incomplete();
+    if (intent_.commit == commit_state::marked)
+        intent_.commit = commit_state::none; // one that is being written is complete
+}
+
+// Those that are gone, and those whose state is in no commit or whose data has not all been dealt.
+std::vector<std::size_t> leader::members_to_ask_again(const std::vector<std::size_t>& gone) const {
+    if (commits_.latest() == nullptr)
+        return cast_.all();
+    std::vector<std::size_t> again = gone;
+    for (std::size_t w = 0; w < workers(); ++w)
+        if (dealing_.wanted[w] && std::ranges::count(again, w) == 0)
+            again.push_back(w);
+    return again;
+}
+
+// It is asked for anew; if it is there it ends.
+void leader::part_with(std::size_t member, const error& why) {
+    if (const actor_address was = cast_.leave(member)) {
+        unwatch(was);
+        send(cast_.agent_of(member), end_message(run(), {was}, why));
+    }
+    if (is_worker(member)) {
+        dealing_.wanted[member] = true;
+        dealing_.pieces[member] = 0;
+    }
+    ++dealing_.round;
+    dealing_.source = dealing::source_state::idle;
+    dealing_.unanswered = 0;
+}
+
+// ---- replay ----
+
+// They have their data. Schedulers are told of them before any of them says anything.
+void leader::start_lost_workers() {
+    enter(course::starting);
+    answers_.lost_workers.clear();
+    answers_.replayed = 0;
+    for (std::size_t w = 0; w < workers(); ++w)
+        if (dealing_.wanted[w]) {
+            answers_.lost_workers.push_back(w);
+            incarnation_.workers[w] = cast_.address_of(w);
+        }
+    dealing_.wanted.assign(workers(), false);
+    for (const std::size_t w : answers_.lost_workers)
+        start(w);
+    for (std::size_t s = 0; s < schedulers(); ++s) {
+        answers_.started[workers() + s] = false;
+        frame_builder<proto::ReplaceWorkers> message;
+        auto body = message.body();
+        body.setIncarnation(incarnation_.number);
+        auto list = body.initWorkers(static_cast<capnp::uint>(answers_.lost_workers.size()));
+        for (capnp::uint i = 0; i < list.size(); ++i) {
+            const std::size_t w = answers_.lost_workers[i];
+            list[i].setWorker(static_cast<std::uint32_t>(w));
+            write_address(list[i].initAddress(), incarnation_.workers[w]);
+            list[i].setNumber(commits_.phase());
+        }
+        send(incarnation_.schedulers[s], std::move(message));
+    }
+}
+
+} // namespace troupe::scheduled

@@ -1,0 +1,64 @@
+// A scheduler and the workers that take the place of lost ones: what it keeps for them, and how it sends it.
+#include "actors/scheduled/scheduler_actor.hpp"
+
+namespace troupe::scheduled {
+
+void scheduler_actor::commit_complete(proto::CommitComplete::Reader body, const frame& f) {
+    if (is_of_leader(f) && body.getIncarnation() == run_.number)
+        log_.committed(body.getNumber());
+}
+
+// Also when this scheduler has ended: workers save what they are at the end.
+void scheduler_actor::replace_workers(proto::ReplaceWorkers::Reader body, const frame& f) {
+    if (!is_of_leader(f))
+        return;
+    if (body.getIncarnation() != run_.number || course_ == course::waiting || options_.shape.ring)
+        return reject("workers are replaced while the phases of this incarnation go on");
+    for (const auto w : body.getWorkers())
+        if (w.getWorker() >= run_.workers.size())
+            return reject("a worker that the run has not");
+    frame_builder<proto::ProgramReady> ready;
+    ready.body().setIncarnation(run_.number);
+    std::uint64_t replayed = 0;
+    for (const auto w : body.getWorkers()) {
+        if (!log_.begin_replay(w.getWorker(), w.getNumber())) {
+            ready.body().setForgotten(true);
+            continue;
+        }
+        run_.replace_worker(w.getWorker(), read_address(w.getAddress()));
+        ledger_.worker_replaced(w.getWorker());
+        replayed += log_.phases_since(w.getNumber());
+    }
+    ready.body().setReplayed(replayed);
+    send(options_.leader, std::move(ready));
+}
+
+void scheduler_actor::phase_passed(proto::PhasePassed::Reader body, const frame& f) {
+    const auto worker = run_.worker(f.from());
+    if (worker)
+        return answered(*worker, body.getIncarnation(), body.getNumber());
+    if (!run_.is_gone(f.from()) && run_.age_of(body.getIncarnation()) != message_age::past)
+        reject("the sender is no worker of this run");
+}
+
+// The worker is behind this phase.
+void scheduler_actor::answered(std::uint32_t worker, std::uint32_t incarnation,
+                               std::uint64_t number) {
+    if (incarnation != run_.number || !log_.replays(worker) || !ledger_.owns(number))
+        return;
+    log_.answered(worker, number);
+    send_again(worker);
+}
+
+void scheduler_actor::send_again(std::uint32_t worker) {
+    while (const logged_phase* p = log_.next(worker))
+        send_phase(worker, *p, p->sent.number < ledger_.folded());
+}
+
+void scheduler_actor::send_again_to_all() {
+    for (std::uint32_t w = 0; w < run_.workers.size(); ++w)
+        if (log_.replays(w))
+            send_again(w);
+}
+
+} // namespace troupe::scheduled
