@@ -254,10 +254,10 @@ result<scheduled::payload> coordinate_users::probe(const scheduled::phase& p,
 
 result<void> coordinate_users::pass(const scheduled::phase& p, std::uint32_t, compute_context&) {
     const coordinate_step step = options_.order.step(p.number);
-    if (step.begins_group)
-        begin_group(step.group);
-    else if (step.what == coordinate_step::kind::probe)
+    if (step.what == coordinate_step::kind::probe)
         take_out({}, false);
+    else if (step.begins_group)
+        begin_group(step.group);
     return {};
 }
 
