@@ -13,8 +13,8 @@ enum class instruction_set : std::uint8_t { baseline, avx2, avx512, avx512_bf16 
 // of this back end computes as on a machine that has no more. Any thread.
 instruction_set widest_instruction_set() noexcept;
 
-// The set that oneDNN's products and convolutions take, by its name for ONEDNN_MAX_CPU_ISA: "AVX2". They add in another order
-// with another set, and so give other bits. Any thread.
+// The set that oneDNN's products and convolutions take, by its name for ONEDNN_MAX_CPU_ISA: "AVX2". Another set adds in
+// another order, which gives other bits. Any thread.
 std::string_view name_of_instruction_set() noexcept;
 
 } // namespace troupe::cpu

@@ -123,7 +123,8 @@ std::string note_of_instruction_sets(std::span<const plan_device> devices) {
         note += (note.empty() ? "" : "; ") + set + " on " +
                 join(std::vector<std::string>{names.begin(), names.end()});
     return "processors compute with different instruction sets: " + note +
-           "; their sums differ in the last bits, so the same run gives the same bits only with the "
+           "; their sums differ in the last bits, so the same run gives the same bits only with "
+           "the "
            "same work on each";
 }
 

@@ -212,10 +212,10 @@ result<void> node_host::parts::join(const node_host_options& options) {
     cluster.role = options.role;
     cluster.log = options.log;
     for (const auto& d : devices)
-        cluster.devices.push_back(
-            {d->name(), d->memory().bytes_max(), models[d->name()],
-             d->memory().kind() == memory_kind::host ? std::string{cpu::name_of_instruction_set()}
-                                                     : std::string{}});
+        cluster.devices.push_back({d->name(), d->memory().bytes_max(), models[d->name()],
+                                   d->memory().kind() == memory_kind::host
+                                       ? std::string{cpu::name_of_instruction_set()}
+                                       : std::string{}});
     if (!choice.join.empty()) {
         auto at = looked_up(choice.join);
         if (!at)
