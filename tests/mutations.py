@@ -13,6 +13,16 @@ class Mutation:
 
 
 MUTATIONS = [
+    Mutation("a progress thread yields half as often",
+             "transport/ucx/progress_pace.hpp",
+             "return now - yielded_at_ >= yield_interval;",
+             "return now - yielded_at_ >= 2 * yield_interval;",
+             "unit_transport", "progress_paces/it_looks_for_news_for_a_microsecond_between_two_yields"),
+    Mutation("a device's model may be any text",
+             "actors/cluster/membership.cpp",
+             'std::pair{"a device\'s model", &device.model},',
+             'std::pair{"a device\'s model", &device.name},',
+             "unit_cluster", "membership_values/what_makes_no_sense_is_not_read"),
     Mutation("SSP as if s were 1",
              "actors/params/consistency.cpp",
              "clocks.of(*slowest) + *rule.staleness >= clock",

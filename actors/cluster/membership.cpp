@@ -35,10 +35,11 @@ result<void> check_member(const member_info& m) {
     for (const device_info& device : m.devices) {
         if (auto name = check_text("a device's name", device.name, limits::name_bytes_max); !name)
             return name;
-        if (!device.model.empty())
-            if (auto model = check_text("a device's model", device.model, limits::name_bytes_max);
-                !model)
-                return model;
+        for (const auto& [what, text] : {std::pair{"a device's model", &device.model},
+                                         {"an instruction set", &device.instruction_set}})
+            if (!text->empty())
+                if (auto printable = check_text(what, *text, limits::name_bytes_max); !printable)
+                    return printable;
         if (!names.insert(device.name).second)
             return error{errc::protocol,
                          "node " + m.name + " names device " + device.name + " twice"};
@@ -56,6 +57,7 @@ void write_member(proto::Member::Builder to, const member_info& m) {
         devices[i].setName(m.devices[i].name);
         devices[i].setMemoryBytes(m.devices[i].memory_bytes);
         devices[i].setModel(m.devices[i].model);
+        devices[i].setInstructionSet(m.devices[i].instruction_set);
     }
 }
 
@@ -71,7 +73,8 @@ result<member_info> read_member(proto::Member::Reader from) {
     if (from.getDevices().size() > limits::node_devices_max)
         return error{errc::protocol, "a node names too many devices"};
     for (const auto device : from.getDevices())
-        m.devices.push_back({device.getName(), device.getMemoryBytes(), device.getModel()});
+        m.devices.push_back({device.getName(), device.getMemoryBytes(), device.getModel(),
+                             device.getInstructionSet()});
     if (auto checked = check_member(m); !checked)
         return checked.failure();
     return m;

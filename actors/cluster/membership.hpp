@@ -20,6 +20,7 @@ struct device_info {
     std::string name;               // "cpu:0"; unique on its node
     std::uint64_t memory_bytes = 0; // bytes of its memory pool
     std::string model;              // of a GPU: "NVIDIA H200"; else empty
+    std::string instruction_set;    // of a processor: "AVX2"; else empty
 
     friend bool operator==(const device_info&, const device_info&) = default;
 };

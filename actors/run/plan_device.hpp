@@ -14,6 +14,7 @@ struct plan_device {
     std::string device;             // "cpu:0"
     float slow_down = 1;            // how many times as long it takes, as the app file wants
     std::uint64_t memory_bytes = 0; // bound of its pool; 0 where it is not known
+    std::string instruction_set{};  // of a processor: "AVX2"; empty where it is not known
 
     friend bool operator==(const plan_device&, const plan_device&) = default;
 };

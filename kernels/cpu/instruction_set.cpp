@@ -54,4 +54,27 @@ instruction_set widest_instruction_set() noexcept {
     return std::min(of_machine(), of_onednn());
 }
 
+std::string_view name_of_instruction_set() noexcept {
+    switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41:
+        return "SSE41";
+    case dnnl::cpu_isa::avx:
+        return "AVX";
+    case dnnl::cpu_isa::avx2:
+        return "AVX2";
+    case dnnl::cpu_isa::avx2_vnni:
+        return "AVX2_VNNI";
+    case dnnl::cpu_isa::avx512_core:
+        return "AVX512_CORE";
+    case dnnl::cpu_isa::avx512_core_vnni:
+        return "AVX512_CORE_VNNI";
+    case dnnl::cpu_isa::avx512_core_bf16:
+        return "AVX512_CORE_BF16";
+    case dnnl::cpu_isa::avx512_core_amx:
+        return "AVX512_CORE_AMX";
+    default:
+        return "another";
+    }
+}
+
 } // namespace troupe::cpu

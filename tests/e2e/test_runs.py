@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import struct
+import unittest.mock
 
 from support import APP, PATIENCE, TroupeTest, main
 
@@ -62,6 +63,17 @@ class Runs(TroupeTest):
             self.assertEqual(result.code, 0, str(result))
             self.assertIn("note: topology: single, so that one of 2 devices does all the work", result.err)
             self.assertNotIn("all the work", self.troupe(command, self.app(), "--nodes", 2).err)
+
+    def test_nodes_with_different_instruction_sets_are_noted(self):
+        with unittest.mock.patch.dict(os.environ, {"ONEDNN_MAX_CPU_ISA": "SSE41"}):
+            _, address = self.node(name="old")
+        _, _ = self.node("--join", address, name="new")
+        for command in ("run", "plan"):
+            result = self.troupe(command, self.app(), "--cluster", address)
+            self.assertEqual(result.code, 0, str(result))
+            self.assertRegex(result.err, r"note: processors compute with different instruction sets: "
+                                         r"(AVX\w+ on new; SSE41 on old); their sums differ in the last bits")
+            self.assertNotIn("instruction sets", self.troupe(command, self.app(), "--nodes", 2).err)
 
     def test_the_lag_of_each_stage_is_that_of_pipedream(self):
         result = self.troupe("run", self.app(), "--nodes", 2, "--json")

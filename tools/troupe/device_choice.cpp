@@ -6,8 +6,12 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <thread>
+
+#include "schemas/base/nearest.hpp"
 
 namespace troupe::cli {
 
@@ -105,6 +109,23 @@ std::string note_of_cores(std::size_t devices) {
         return {};
     return std::to_string(devices) + " devices share the " +
            (cores == 1 ? "one core" : std::to_string(cores) + " cores") + " of this machine";
+}
+
+std::string note_of_instruction_sets(std::span<const plan_device> devices) {
+    std::map<std::string, std::set<std::string>> nodes; // by instruction set
+    for (const plan_device& d : devices)
+        if (!d.instruction_set.empty())
+            nodes[d.instruction_set].insert(d.node_name);
+    if (nodes.size() < 2)
+        return {};
+    std::string note;
+    for (const auto& [set, names] : nodes)
+        note += (note.empty() ? "" : "; ") + set + " on " +
+                join(std::vector<std::string>{names.begin(), names.end()});
+    return "processors compute with different instruction sets: " + note +
+           "; their sums differ in the last bits, so the same run gives the same bits only with "
+           "the "
+           "same work on each";
 }
 
 } // namespace troupe::cli

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "actors/run/plan_device.hpp"
 #include "kernels/cuda/cuda_module.hpp"
 #include "schemas/base/error.hpp"
 
@@ -27,5 +29,8 @@ result<std::shared_ptr<cuda_module>> open_gpus(const std::vector<unsigned>& gpus
 
 // A note for people if there are more CPU devices than this machine has cores; else empty.
 std::string note_of_cores(std::size_t devices);
+
+// A note for people if the processors among these devices compute with different instruction sets; else empty.
+std::string note_of_instruction_sets(std::span<const plan_device> devices);
 
 } // namespace troupe::cli

@@ -13,6 +13,7 @@
 #include "actors/runtime/inspector_agent.hpp"
 #include "actors/runtime/timers.hpp"
 #include "kernels/cpu/cpu_device.hpp"
+#include "kernels/cpu/instruction_set.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
 #include "tools/troupe/cluster_access.hpp"
@@ -211,7 +212,10 @@ result<void> node_host::parts::join(const node_host_options& options) {
     cluster.role = options.role;
     cluster.log = options.log;
     for (const auto& d : devices)
-        cluster.devices.push_back({d->name(), d->memory().bytes_max(), models[d->name()]});
+        cluster.devices.push_back({d->name(), d->memory().bytes_max(), models[d->name()],
+                                   d->memory().kind() == memory_kind::host
+                                       ? std::string{cpu::name_of_instruction_set()}
+                                       : std::string{}});
     if (!choice.join.empty()) {
         auto at = looked_up(choice.join);
         if (!at)
@@ -317,7 +321,8 @@ std::vector<plan_device> devices_of(const std::vector<member_info>& members) {
                 devices.push_back({.node = m.node,
                                    .node_name = m.name,
                                    .device = m.devices[round].name,
-                                   .memory_bytes = m.devices[round].memory_bytes});
+                                   .memory_bytes = m.devices[round].memory_bytes,
+                                   .instruction_set = m.devices[round].instruction_set});
         if (devices.size() == before)
             break;
     }

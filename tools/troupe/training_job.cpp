@@ -74,6 +74,8 @@ std::vector<std::string> sharing_notes(const run_nodes& nodes, std::uint32_t chi
         notes.push_back("topology.replicas: each has " + std::to_string(devices / replicas) +
                         " of " + std::to_string(devices) + " devices, and " +
                         std::to_string(devices % replicas) + " nothing to do");
+    if (auto sets = note_of_instruction_sets(nodes.devices); !sets.empty())
+        notes.push_back(std::move(sets));
     if (!nodes.others.empty())
         notes.push_back(join(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +
                         " this cluster too; runs take turns on the devices that they share");

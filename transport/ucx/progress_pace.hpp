@@ -31,15 +31,19 @@ class progress_pace {
         return now - worked_at_ < spin_ && now >= polls_from_;
     }
     void worked(time_point now) noexcept { worked_at_ = now; }
+    // A yield takes as long as several looks for news, so not every look is followed by one.
+    bool yield_is_due(time_point now) const noexcept { return now - yielded_at_ >= yield_interval; }
     // A thread that shares the processor with this one may be the next sender, and gives it back soon. A computing thread
     // keeps it for milliseconds: while there is one, this thread does not poll, as a sleeping thread is woken at once.
     void yielded(time_point began, time_point ended) noexcept {
+        yielded_at_ = ended;
         if (ended - began > yield_max_)
             polls_from_ = ended + std::min(back_off_factor * (ended - began), back_off_max);
     }
 
   private:
     static constexpr duration sockets_interval = std::chrono::milliseconds{1};
+    static constexpr duration yield_interval = std::chrono::microseconds{1};
     static constexpr duration alive_interval = std::chrono::milliseconds{500};
     // After a long yield polling pauses for this multiple of it: at most a hundredth of the time is lost.
     static constexpr int back_off_factor = 100;
@@ -49,6 +53,7 @@ class progress_pace {
     const duration yield_max_;
     time_point worked_at_;
     time_point polls_from_; // before this time it sleeps when idle
+    time_point yielded_at_;
     time_point sockets_polled_at_;
     time_point said_alive_at_;
 };

@@ -54,12 +54,10 @@ result<void> ucx_links::connect(ucx_peer& peer) {
 
 unsigned ucx_links::progress() {
     unsigned done = 0;
-    for (unsigned spent = 0; spent < progress_burst;) {
-        const auto [now_done, asked] = progress_once();
-        done += now_done;
-        spent += asked + 1;
-        if (now_done == 0 && done > 0)
-            break;
+    for (unsigned spent = 0; done == 0 && spent < progress_burst;) {
+        const burst now = progress_once();
+        done = now.done;
+        spent += now.asked + 1;
     }
     if (receiver_.is_waiting_for_memory())
         receiver_.retry();

@@ -102,17 +102,19 @@ void ucx_node::close() {
 // --- the progress thread
 
 void ucx_node::run() {
-    pace_.worked(options_.time->now());
+    time_point now = options_.time->now();
+    pace_.worked(now);
     while (!is_closing() || continue_closing()) {
-        const time_point now = options_.time->now();
         if (round(now)) {
             pace_.worked(now);
         } else if (pace_.keeps_polling(now)) {
-            let_others_run();
+            if (pace_.yield_is_due(now))
+                let_others_run(now);
         } else {
             wait_for_events();
             pace_.worked(options_.time->now());
         }
+        now = options_.time->now();
     }
     abandon_everything();
 }
@@ -132,10 +134,9 @@ bool ucx_node::round(time_point now) {
     return (is_closing() ? reports_.drop() : reports_.deliver()) || worked;
 }
 
-void ucx_node::let_others_run() {
-    const time_point began = options_.time->now();
+void ucx_node::let_others_run(time_point now) {
     std::this_thread::yield();
-    pace_.yielded(began, options_.time->now());
+    pace_.yielded(now, options_.time->now());
 }
 
 bool ucx_node::run_commands() {

@@ -47,7 +47,7 @@ class ucx_node final : public endpoint, private control_events {
     // --- the progress thread
     void run();
     bool round(time_point now); // true if there was work
-    void let_others_run();
+    void let_others_run(time_point now);
     bool run_commands();
     bool make_progress();
     void collect();

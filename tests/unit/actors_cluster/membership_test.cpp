@@ -16,7 +16,7 @@ member_info member(std::uint64_t node, const std::string& name) {
             .name = name,
             .address = name + ":4100",
             .role = peer_role::member,
-            .devices = {{"cpu:0", 1024}}};
+            .devices = {{"cpu:0", 1024, "", "AVX2"}, {"cuda:0", 2048, "NVIDIA H200", ""}}};
 }
 
 } // namespace
@@ -58,6 +58,8 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_not_read) {
     BOOST_TEST(!read([](auto m) { m.setName("a\nb"); }));
     BOOST_TEST(!read([](auto m) { m.setName("a\u009b31m"); })); // CSI as one C1 control
     BOOST_TEST(!read([](auto m) { m.initDevices(1)[0].setName("cpu:0\u202e"); }));
+    BOOST_TEST(!read([](auto m) { m.getDevices()[0].setInstructionSet("AVX2\n"); }));
+    BOOST_TEST(!read([](auto m) { m.getDevices()[1].setModel("H200\x1b[31m"); }));
     BOOST_TEST(read([](auto m) { m.setName("Bühne"); }));
     BOOST_TEST(!read([](auto m) { m.setName(std::string(limits::name_bytes_max + 1, 'x')); }));
     BOOST_TEST(!read([](auto m) { m.setAddress(""); }));

@@ -40,6 +40,13 @@ BOOST_AUTO_TEST_CASE(nor_for_more_than_a_second) {
     BOOST_TEST(pace.keeps_polling(start + 1min + 1s));
 }
 
+BOOST_AUTO_TEST_CASE(it_looks_for_news_for_a_microsecond_between_two_yields) {
+    BOOST_TEST(pace.yield_is_due(start));
+    pace.yielded(start, start);
+    BOOST_TEST(!pace.yield_is_due(start + 999ns));
+    BOOST_TEST(pace.yield_is_due(start + 1us));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_done_from_time_to_time_is_due_at_once_and_then_again) {
     BOOST_TEST((pace.sockets_are_due(start) && pace.sign_of_life_is_due(start)));
     pace.sockets_polled(start);
