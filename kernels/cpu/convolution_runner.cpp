@@ -19,11 +19,11 @@ struct convolution_runner::weight_sums {
     bool empty = true;
 };
 
-convolution_runner::convolution_runner(memory_pool& pool, const loops& loops,
-                                       const bf16_loops& bf16_loops, bool winograd,
-                                       bool bf16_dot_products)
+convolution_runner::convolution_runner(memory_pool& pool, std::size_t block,
+                                       const winograd_loops& winograd, const loops& loops,
+                                       const bf16_loops& bf16_loops, bool bf16_dot_products)
     : pool_{pool}, loops_{loops}, bf16_loops_{bf16_loops},
-      bf16_dot_products_{bf16_dot_products}, winograd_{pool, loops, bf16_loops, winograd} {}
+      bf16_dot_products_{bf16_dot_products}, winograd_{pool, block, winograd, loops, bf16_loops} {}
 
 bool convolution_runner::takes_dot_products(const convolution_shape& shape) const noexcept {
     return bf16_dot_products_ && shape.settings.products == precision::bfloat16;

@@ -14,10 +14,10 @@ namespace troupe::cpu {
 
 class convolution_runner {
   public:
-    // `winograd`: see winograd_runner. Products of bfloat16: with `bf16_dot_products`, by oneDNN's where it has fast ones;
-    // otherwise, as float32 is convolved, of rounded numbers.
-    convolution_runner(memory_pool& pool, const loops& loops, const bf16_loops& bf16_loops,
-                       bool winograd, bool bf16_dot_products);
+    // `block`, `winograd`: see winograd_runner. Products of bfloat16: with `bf16_dot_products`, by oneDNN's where it has
+    // fast ones; otherwise, as float32 is convolved, of rounded numbers.
+    convolution_runner(memory_pool& pool, std::size_t block, const winograd_loops& winograd,
+                       const loops& loops, const bf16_loops& bf16_loops, bool bf16_dot_products);
 
     void forward(const conv2d_forward& operands);
     void forward(const conv2d_pool_forward& operands);

@@ -18,6 +18,7 @@
 #include "kernels/cpu/sequence_loops.hpp"
 #include "kernels/cpu/sparse_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
+#include "kernels/cpu/winograd_loops.hpp"
 
 namespace troupe {
 
@@ -44,9 +45,8 @@ std::size_t vector_floats() noexcept {
 cpu_operations::cpu_operations(memory_pool& pool, bool bf16_dot_products)
     : pool_{pool}, block_{vector_floats()},
       TROUPE_LOOP_TABLES(TROUPE_FASTEST) bf16_loops_{cpu::fastest_bf16_loops()},
-      convolutions_{std::make_unique<cpu::convolution_runner>(
-          pool, loops_, bf16_loops_, cpu::widest_instruction_set() >= cpu::instruction_set::avx512,
-          bf16_dot_products)} {}
+      convolutions_{std::make_unique<cpu::convolution_runner>(pool, block_, winograd_loops_, loops_,
+                                                              bf16_loops_, bf16_dot_products)} {}
 
 #undef TROUPE_FASTEST
 

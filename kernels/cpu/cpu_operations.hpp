@@ -28,7 +28,8 @@ namespace troupe {
     X(response_norm_loops)                                                                         \
     X(sequence_loops)                                                                              \
     X(sparse_loops)                                                                                \
-    X(update_loops)
+    X(update_loops)                                                                                \
+    X(winograd_loops)
 
 namespace cpu {
 class convolution_runner;
