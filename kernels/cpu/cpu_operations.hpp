@@ -19,6 +19,7 @@ namespace troupe {
     X(average_pool_loops)                                                                          \
     X(batch_norm_loops)                                                                            \
     X(codec_loops)                                                                                 \
+    X(few_channels_loops)                                                                          \
     X(gradient_loops)                                                                              \
     X(loops)                                                                                       \
     X(loss_loops)                                                                                  \
