@@ -40,7 +40,7 @@ int speed_of(const Primitive& description) {
     const std::string_view name{description.impl_info_str()};
     if (name.starts_with("jit") || name.starts_with("brg"))
         return 2;
-    return name.starts_with("gemm") ? 1 : 0;
+    return name.find("gemm") != name.npos ? 1 : 0; // "x64:gemm:jit"
 }
 
 constexpr auto algorithm = dnnl::algorithm::convolution_direct;

@@ -19,11 +19,13 @@ struct convolution_runner::weight_sums {
     bool empty = true;
 };
 
-convolution_runner::convolution_runner(memory_pool& pool, const loops& loops,
-                                       const bf16_loops& bf16_loops, bool winograd,
-                                       bool bf16_dot_products)
-    : pool_{pool}, loops_{loops}, bf16_loops_{bf16_loops},
-      bf16_dot_products_{bf16_dot_products}, winograd_{pool, loops, bf16_loops, winograd} {}
+convolution_runner::convolution_runner(memory_pool& pool, std::size_t block,
+                                       const winograd_loops& winograd,
+                                       const few_channels_loops& few, const loops& loops,
+                                       const bf16_loops& bf16_loops, bool bf16_dot_products)
+    : pool_{pool}, loops_{loops}, bf16_loops_{bf16_loops}, bf16_dot_products_{bf16_dot_products},
+      winograd_{pool, block, winograd, loops, bf16_loops}, few_channels_{pool, block, few, loops,
+                                                                         bf16_loops} {}
 
 bool convolution_runner::takes_dot_products(const convolution_shape& shape) const noexcept {
     return bf16_dot_products_ && shape.settings.products == precision::bfloat16;
@@ -33,6 +35,9 @@ template <class Operands>
 void convolution_runner::run(const Operands& operands) {
     if (!takes_dot_products(operands.shape) && winograd_.suits(operands.shape))
         return winograd_.run(operands);
+    if constexpr (std::is_same_v<Operands, backward_convolution>)
+        if (!takes_dot_products(operands.shape) && few_channels_.suits(operands))
+            return few_channels_.run(operands);
     const std::size_t at_a_time = samples_at_a_time(operands.shape);
     const std::size_t done =
         run_parts(operands, compiled(with_samples(operands.shape, at_a_time)), 0);

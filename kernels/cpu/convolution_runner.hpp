@@ -8,16 +8,18 @@
 
 #include "kernels/cpu/convolution.hpp"
 #include "kernels/cpu/convolution_operands.hpp"
+#include "kernels/cpu/few_channels_runner.hpp"
 #include "kernels/cpu/winograd_runner.hpp"
 
 namespace troupe::cpu {
 
 class convolution_runner {
   public:
-    // `winograd`: see winograd_runner. Products of bfloat16: with `bf16_dot_products`, by oneDNN's where it has fast ones;
-    // otherwise, as float32 is convolved, of rounded numbers.
-    convolution_runner(memory_pool& pool, const loops& loops, const bf16_loops& bf16_loops,
-                       bool winograd, bool bf16_dot_products);
+    // `block` and the first two tables: see their runners. Products of bfloat16: with `bf16_dot_products`, by oneDNN's where
+    // it has fast ones; otherwise, as float32 is convolved, of rounded numbers.
+    convolution_runner(memory_pool& pool, std::size_t block, const winograd_loops& winograd,
+                       const few_channels_loops& few, const loops& loops,
+                       const bf16_loops& bf16_loops, bool bf16_dot_products);
 
     void forward(const conv2d_forward& operands);
     void forward(const conv2d_pool_forward& operands);
@@ -61,6 +63,7 @@ class convolution_runner {
     const bf16_loops& bf16_loops_;
     const bool bf16_dot_products_;
     winograd_runner winograd_;
+    few_channels_runner few_channels_;
     dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream_{engine_};
     std::map<convolution_shape, std::unique_ptr<convolution>> compiled_;

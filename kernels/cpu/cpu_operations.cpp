@@ -8,6 +8,7 @@
 #include "kernels/cpu/codec_loops.hpp"
 #include "kernels/cpu/convolution_runner.hpp"
 #include "kernels/cpu/fastest_loops.hpp"
+#include "kernels/cpu/few_channels_loops.hpp"
 #include "kernels/cpu/gradient_loops.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/loss_loops.hpp"
@@ -18,6 +19,7 @@
 #include "kernels/cpu/sequence_loops.hpp"
 #include "kernels/cpu/sparse_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
+#include "kernels/cpu/winograd_loops.hpp"
 
 namespace troupe {
 
@@ -44,9 +46,9 @@ std::size_t vector_floats() noexcept {
 cpu_operations::cpu_operations(memory_pool& pool, bool bf16_dot_products)
     : pool_{pool}, block_{vector_floats()},
       TROUPE_LOOP_TABLES(TROUPE_FASTEST) bf16_loops_{cpu::fastest_bf16_loops()},
-      convolutions_{std::make_unique<cpu::convolution_runner>(
-          pool, loops_, bf16_loops_, cpu::widest_instruction_set() >= cpu::instruction_set::avx512,
-          bf16_dot_products)} {}
+      convolutions_{std::make_unique<cpu::convolution_runner>(pool, block_, winograd_loops_,
+                                                              few_channels_loops_, loops_,
+                                                              bf16_loops_, bf16_dot_products)} {}
 
 #undef TROUPE_FASTEST
 

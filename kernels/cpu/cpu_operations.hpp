@@ -19,6 +19,7 @@ namespace troupe {
     X(average_pool_loops)                                                                          \
     X(batch_norm_loops)                                                                            \
     X(codec_loops)                                                                                 \
+    X(few_channels_loops)                                                                          \
     X(gradient_loops)                                                                              \
     X(loops)                                                                                       \
     X(loss_loops)                                                                                  \
@@ -28,7 +29,8 @@ namespace troupe {
     X(response_norm_loops)                                                                         \
     X(sequence_loops)                                                                              \
     X(sparse_loops)                                                                                \
-    X(update_loops)
+    X(update_loops)                                                                                \
+    X(winograd_loops)
 
 namespace cpu {
 class convolution_runner;

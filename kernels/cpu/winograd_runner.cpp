@@ -6,10 +6,15 @@ namespace troupe::cpu {
 
 namespace {
 
-constexpr std::size_t lanes = 16; // the block of channels that winograd.hpp takes
-
-winograd_task task_of(const convolution_shape& shape, std::size_t samples) noexcept {
-    return {samples, shape.in, shape.out, shape.height, shape.width, shape.settings.padding};
+// The convolution that gives the gradient of the input.
+winograd_task backward_task(const winograd_task& t) noexcept {
+    return {t.samples,
+            t.block,
+            t.out,
+            t.in,
+            t.height + 2 * t.padding - 2,
+            t.width + 2 * t.padding - 2,
+            2 - t.padding};
 }
 
 std::size_t input_pixels(const convolution_shape& shape) noexcept {
@@ -33,22 +38,29 @@ std::size_t round_up_to_tiles(std::size_t pixels) noexcept {
 
 } // namespace
 
+winograd_task winograd_runner::task_of(const convolution_shape& s,
+                                       std::size_t samples) const noexcept {
+    return {samples, block_, s.in, s.out, s.height, s.width, s.settings.padding};
+}
+
 bool winograd_runner::suits(const convolution_shape& s) const noexcept {
-    if (!enabled_ || s.kernel_height != 3 || s.kernel_width != 3 || s.settings.stride != 1 ||
-        s.settings.groups != 1 || s.settings.padding > 2 || s.in % lanes != 0 || s.out % lanes != 0)
+    if (s.kernel_height != 3 || s.kernel_width != 3 || s.settings.stride != 1 ||
+        s.settings.groups != 1 || s.settings.padding > 2 || s.in % block_ != 0 ||
+        s.out % block_ != 0)
         return false;
-    // Few channels give products too small, many give more transformed weights than a cache holds; results that do not
-    // fill their tiles waste work. Measured beside oneDNN's direct convolutions of 16 to 512 channels, 4 to 112 pixels.
+    // Results that do not fill their tiles waste work. Measured beside oneDNN's direct convolutions of 8 to 512 channels, 4
+    // to 112 pixels.
     const std::size_t computed =
         round_up_to_tiles(s.out_height()) * round_up_to_tiles(s.out_width());
-    return s.in + s.out >= 48 && s.in * s.out <= 256 * 256 && computed <= 2 * output_pixels(s);
+    return s.in + s.out >= winograd_.channels_min && s.in * s.out <= winograd_.weights_max &&
+           computed <= 2 * output_pixels(s);
 }
 
 const float* winograd_runner::factors(const float* images, std::size_t block, precision products,
                                       std::size_t channels, std::size_t pixels, float* space) {
-    if (block != lanes) {
-        TROUPE_CHECK(block == 1, "images are row-major or in blocks of 16 channels");
-        loops_.interleave(images, space, channels / lanes, lanes, pixels);
+    if (block != block_) {
+        TROUPE_CHECK(block == 1, "images are row-major or in blocks of channels");
+        loops_.interleave(images, space, channels / block_, block_, pixels);
         images = space;
     }
     if (!rounds(products))
@@ -66,24 +78,24 @@ const float* winograd_runner::factors(const tensor& weight, precision products, 
 
 void winograd_runner::unblock(const float* images, float* result, std::size_t channels,
                               std::size_t pixels) {
-    loops_.separate(images, result, channels / lanes, lanes, pixels);
+    loops_.separate(images, result, channels / block_, block_, pixels);
 }
 
 void winograd_runner::run(const forward_convolution& o) {
     const convolution_shape& s = o.shape;
     const std::size_t at_a_time = samples_at_a_time(s);
     const winograd_task all = task_of(s, at_a_time);
-    const bool converts_input = s.settings.input_block != lanes;
-    const bool converts_output = s.settings.output_block != lanes;
+    const bool converts_input = s.settings.input_block != block_;
+    const bool converts_output = s.settings.output_block != block_;
     const bool rounds = troupe::rounds(s.settings.products);
     const bool pools = o.pool != nullptr;
-    const scratch packed{pool_, winograd_weight_floats(all) * sizeof(float)};
-    const scratch workspace{pool_, winograd_workspace_floats(all) * sizeof(float)};
+    const scratch packed{pool_, winograd_.weight_floats(all) * sizeof(float)};
+    const scratch workspace{pool_, winograd_.workspace_floats(all) * sizeof(float)};
     const scratch input{pool_, input_bytes(s, at_a_time, converts_input || rounds)};
     const scratch convolved{pool_, output_bytes(s, at_a_time, pools || converts_output)};
     const scratch plain{pool_, output_bytes(s, at_a_time, pools && converts_output)};
     const scratch rounded{pool_, rounds ? o.weight.bytes() : 0};
-    winograd_pack(all, factors(o.weight, s.settings.products, rounded.floats()), packed.floats());
+    winograd_.pack(all, factors(o.weight, s.settings.products, rounded.floats()), packed.floats());
     for (std::size_t first = 0; first < s.samples; first += at_a_time) {
         const std::size_t samples = std::min(at_a_time, s.samples - first);
         const float* images =
@@ -91,9 +103,9 @@ void winograd_runner::run(const forward_convolution& o) {
                     samples * s.in, input_pixels(s), input.floats());
         float* result =
             convolved.floats() != nullptr ? convolved.floats() : sample(o.output, first);
-        winograd_convolve(task_of(s, samples), images, packed.floats(),
-                          o.bias != nullptr ? sample(*o.bias, 0) : nullptr, result,
-                          workspace.floats());
+        winograd_.convolve(task_of(s, samples), images, packed.floats(),
+                           o.bias != nullptr ? sample(*o.bias, 0) : nullptr, result,
+                           workspace.floats());
         const float* unpooled = result;
         if (converts_output) {
             float* to = pools ? plain.floats() : sample(o.output, first);
@@ -109,17 +121,17 @@ void winograd_runner::run(const backward_convolution& o) {
     const convolution_shape& s = o.shape;
     const std::size_t at_a_time = samples_at_a_time(s);
     const winograd_task all = task_of(s, at_a_time);
-    const winograd_task all_back = winograd_backward_task(all);
-    const bool converts_input = s.settings.input_block != lanes;
-    const bool converts_output = s.settings.output_block != lanes;
+    const winograd_task all_back = backward_task(all);
+    const bool converts_input = s.settings.input_block != block_;
+    const bool converts_output = s.settings.output_block != block_;
     const bool rounds = troupe::rounds(s.settings.products);
     const bool wants_input_gradient = o.input_gradient != nullptr;
-    const std::size_t weight_floats = winograd_weight_floats(all);
+    const std::size_t weight_floats = winograd_.weight_floats(all);
     const scratch packed{pool_, wants_input_gradient ? weight_floats * sizeof(float) : 0};
     const scratch rounded{pool_, wants_input_gradient && rounds ? o.weight.bytes() : 0};
     const scratch sums{pool_, weight_floats * sizeof(float)};
     const scratch workspace{
-        pool_, std::max(winograd_workspace_floats(all), winograd_workspace_floats(all_back)) *
+        pool_, std::max(winograd_.workspace_floats(all), winograd_.workspace_floats(all_back)) *
                    sizeof(float)};
     const scratch input{pool_, input_bytes(s, at_a_time, converts_input || rounds)};
     const scratch unpooled{pool_, output_bytes(s, at_a_time, o.pool != nullptr)};
@@ -129,8 +141,8 @@ void winograd_runner::run(const backward_convolution& o) {
     std::fill_n(sums.floats(), weight_floats, 0.f);
     std::fill_n(bias, s.out, 0.f);
     if (wants_input_gradient)
-        winograd_pack_backward(all, factors(o.weight, s.settings.products, rounded.floats()),
-                               packed.floats());
+        winograd_.pack_backward(all, factors(o.weight, s.settings.products, rounded.floats()),
+                                packed.floats());
     for (std::size_t first = 0; first < s.samples; first += at_a_time) {
         const std::size_t samples = std::min(at_a_time, s.samples - first);
         const winograd_task part = task_of(s, samples);
@@ -144,18 +156,18 @@ void winograd_runner::run(const backward_convolution& o) {
         const float* images =
             factors(sample(o.input, first), s.settings.input_block, s.settings.products,
                     samples * s.in, input_pixels(s), input.floats());
-        winograd_add_weight_gradient(part, images, gradient, sums.floats(), bias,
-                                     workspace.floats());
+        winograd_.add_weight_gradient(part, images, gradient, sums.floats(), bias,
+                                      workspace.floats());
         if (!wants_input_gradient)
             continue;
         // The images are not needed any more: their place takes the gradient where it must be converted.
         float* result = converts_input ? input.floats() : sample(*o.input_gradient, first);
-        winograd_convolve(winograd_backward_task(part), gradient, packed.floats(), nullptr, result,
-                          workspace.floats());
+        winograd_.convolve(backward_task(part), gradient, packed.floats(), nullptr, result,
+                           workspace.floats());
         if (converts_input)
             unblock(result, sample(*o.input_gradient, first), samples * s.in, input_pixels(s));
     }
-    winograd_unpack_weight_gradient(all, sums.floats(), sample(o.weight_gradient, 0));
+    winograd_.unpack_weight_gradient(all, sums.floats(), sample(o.weight_gradient, 0));
 }
 
 } // namespace troupe::cpu

@@ -1,5 +1,4 @@
-// The transforms of F(4x4, 3x3) in one dimension. For winograd.cpp alone, which is compiled for AVX-512: hence the nameless
-// namespace.
+// The transforms of F(4x4, 3x3) in one dimension, for winograd_loops.cpp. All has internal linkage; see registers.hpp.
 //
 // They evaluate polynomials at 0, a, -a, b, -b and infinity. Lavin and Gray's a = 1 and b = 2 give short fractions, but in
 // float32 twice the error of these, which of all sixteenths give the least on random images. How much hangs on the points:
@@ -8,21 +7,11 @@
 // `s` and `os` are the distances of neighbours.
 #pragma once
 
-#include <cstddef>
+#include "kernels/cpu/registers.hpp"
 
 namespace troupe::cpu {
 
 namespace {
-
-typedef float vec __attribute__((vector_size(64)));
-typedef float vec_in_memory __attribute__((vector_size(64), aligned(4), may_alias));
-
-inline vec load(const float* from) {
-    return *reinterpret_cast<const vec_in_memory*>(from);
-}
-inline void store(float* to, vec v) {
-    *reinterpret_cast<vec_in_memory*>(to) = v;
-}
 
 constexpr float a1 = 5 / 8.f, a2 = a1 * a1, a3 = a1 * a2;
 constexpr float b1 = 3 / 2.f, b2 = b1 * b1, b3 = b1 * b2;

@@ -21,6 +21,7 @@ struct conv2d_row {
     std::size_t pool_padding = 0;
     bool has_bias = true;
     precision products = precision::float32;
+    bool is_first = false; // of a network: back without the gradient of its input
 };
 
 struct conv2d_case final : operation_case {
@@ -38,7 +39,7 @@ struct conv2d_case final : operation_case {
                (row.pool_padding > 0 ? ", padded " + std::to_string(row.pool_padding) : "") +
                (row.groups > 1 ? ", groups " + std::to_string(row.groups) : "") +
                (row.has_bias ? "" : ", no bias") + (row.blocked ? "" : ", row-major") +
-               suffix_of(row.products);
+               (row.is_first ? ", first" : "") + suffix_of(row.products);
     }
     std::vector<tensor_shape> input_shapes() const override {
         std::vector<tensor_shape> shapes{{row.samples, row.in, row.height, row.width},
@@ -63,6 +64,7 @@ struct conv2d_case final : operation_case {
     double forward_flops() const override {
         return 2.0 * count(convolved()) * count({row.in / row.groups, row.kernel, row.kernel});
     }
+    double backward_flops() const override { return (row.is_first ? 1 : 2) * forward_flops(); }
     bool is_rounded() const override { return rounds(row.products); }
     bool has_kinks() const override { return row.pool > 0; }
 
@@ -98,9 +100,11 @@ struct conv2d_case final : operation_case {
             s->to_bias = poisoned(context, inputs[2].shape());
         return {
             [=, this, &ops] { return forward(ops, *s); },
-            [=, this, &ops] { return backward(ops, *s); },
+            [=, this, &ops] { return backward(ops, *s, row.is_first ? nullptr : &s->to_input); },
             [=, &context] { return std::vector{in_block(context, s->output, out_block_size, 1)}; },
-            [=, &context] {
+            [=, this, &context, &ops] {
+                if (row.is_first)
+                    add_input_gradient(context, ops, *s);
                 std::vector<tensor> all{in_block(context, s->to_input, in_block_size, 1),
                                         s->to_weight};
                 if (s->to_bias)
@@ -116,12 +120,20 @@ struct conv2d_case final : operation_case {
                    : ops.run(conv2d_pool_forward{s.settings, s.pool, s.input, s.weight,
                                                  s.bias_or_null(), s.output, s.positions});
     }
-    result<void> backward(operations& ops, state& s) const {
+    // That comparisons want, and leaves the others as they are.
+    void add_input_gradient(compute_context& context, operations& ops, state& s) const {
+        state other = s;
+        other.to_weight = poisoned(context, s.to_weight.shape());
+        if (row.has_bias)
+            other.to_bias = poisoned(context, s.to_bias.shape());
+        TROUPE_CHECK(backward(ops, other, &s.to_input).ok(), "it ran without");
+    }
+    result<void> backward(operations& ops, state& s, tensor* to_input) const {
         return row.pool == 0
                    ? ops.run(conv2d_backward{s.settings, s.input, s.weight, s.output_gradient,
-                                             &s.to_input, s.to_weight, s.to_bias_or_null()})
+                                             to_input, s.to_weight, s.to_bias_or_null()})
                    : ops.run(conv2d_pool_backward{s.settings, s.pool, s.input, s.weight, s.output,
-                                                  s.positions, s.output_gradient, &s.to_input,
+                                                  s.positions, s.output_gradient, to_input,
                                                   s.to_weight, s.to_bias_or_null()});
     }
 };
@@ -240,6 +252,7 @@ void add_images_cases(cases& to) {
              {2, 16, 5, 4, 32, 3, 1, 1, 0, 0, false},
              {3, 32, 13, 10, 16, 3, 1, 0},
              {1, 64, 4, 4, 80, 3, 1, 2},
+             {2, 24, 9, 7, 40, 3, 1, 1},
              {9, 32, 24, 20, 32, 3, 1, 1, 2, 2, false},
              {1, 32, 4, 4, 16, 1},
              {3, 6, 5, 3, 10, 1, 1, 0, 0, 0, false},
@@ -268,6 +281,20 @@ void add_images_cases(cases& to) {
              {2, 32, 9, 9, 32, 5, 1, 2, 3, 2, false, 2, 0, false},
          })
         add<conv2d_case>(to, row);
+    for (conv2d_row row : std::initializer_list<conv2d_row>{
+             {3, 3, 6, 5, 16, 3, 2, 1},
+             {1, 3, 11, 14, 48, 11, 4, 5},
+             {19, 1, 24, 24, 16, 3, 1, 1, 2, 2}, // in several parts
+             {2, 7, 9, 8, 16, 5, 3, 4, 0, 0, true, 1, 0, false},
+             {2, 2, 7, 9, 24, 3, 1, 1, 0, 0, false},
+             {2, 1, 8, 9, 16, 3, 1, 1, 3, 2, false, 1, 1, true, precision::bfloat16},
+             {2, 3, 6, 7, 16, 3, 1, 1, 0, 0, true, 1, 0, true, precision::float16},
+             {2, 3, 5, 6, 10, 3, 1, 1},
+             {2, 6, 5, 7, 16, 3, 1, 1, 0, 0, true, 2},
+             {2, 16, 9, 7, 32, 3, 1, 1}}) {
+        row.is_first = true;
+        add<conv2d_case>(to, row);
+    }
     // Row-major and blocked images, by Winograd's algorithm and without, with one part and several, pooled, grouped.
     for (conv2d_row row : std::initializer_list<conv2d_row>{
              {3, 3, 6, 5, 16, 3, 2, 1},
@@ -330,6 +357,7 @@ void add_timed_images_cases(cases& to, std::size_t batch) {
                                                {batch, 3, 32, 32, 6, 5},
                                                {batch, 96, 27, 27, 256, 5, 1, 2, 0, 0, true, 2}}) {
             row.products = products;
+            row.is_first = row.in < 8;
             add<conv2d_case>(to, row);
         }
     add<max_pool_case>(to, tensor_shape{batch, 32, 28, 28}, 2u, 2u);

@@ -1,14 +1,132 @@
-// Which convolutions go by Winograd's algorithm. That they give what the reference gives is checked with the other
-// operations, by rows of tests/conformance/operations_cases.cpp.
+// Winograd's loops of every instruction set beside what is exact, and which convolutions go by them. That whole operations
+// give what the reference gives is checked with the others, by rows of tests/conformance/images_cases.cpp.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cpu/instruction_set.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/winograd_runner.hpp"
+#include "tests/unit/kernels/exact_floats.hpp"
 
 using namespace troupe;
 using namespace troupe::cpu;
+using test::difference, test::guarded_floats;
 
 namespace {
+
+struct table {
+    const winograd_loops& loops;
+    std::vector<std::size_t> blocks; // of images, that it takes
+};
+
+// Those that this machine can run.
+std::vector<table> all_tables() {
+    std::vector<table> all{{winograd_loops_baseline, {8, 16}}};
+#if defined(__x86_64__)
+    if (widest_instruction_set() >= instruction_set::avx2)
+        all.push_back({winograd_loops_avx2, {8, 16}});
+    if (widest_instruction_set() >= instruction_set::avx512)
+        all.push_back({winograd_loops_avx512, {16}});
+#endif
+    return all;
+}
+
+std::size_t out_height(const winograd_task& t) {
+    return t.height + 2 * t.padding - 2;
+}
+std::size_t out_width(const winograd_task& t) {
+    return t.width + 2 * t.padding - 2;
+}
+
+// Where a pixel is in images in blocks of channels.
+std::size_t place(const winograd_task& t, std::size_t channels, std::size_t pixels, std::size_t s,
+                  std::size_t c, std::size_t pixel) {
+    return ((s * channels + c / t.block * t.block) * pixels) + pixel * t.block + c % t.block;
+}
+
+struct results {
+    guarded_floats output, to_input, to_weight, to_bias;
+    friend bool operator==(const results&, const results&) = default;
+};
+
+struct operands {
+    guarded_floats input, weight, bias, to_output;
+
+    operands(const winograd_task& t, random_stream& random)
+        : input{t.samples * t.in * t.height * t.width, random}, weight{t.in * t.out * 9, random},
+          bias{t.out, random}, to_output{t.samples * t.out * out_height(t) * out_width(t), random} {
+    }
+};
+
+results computed(const winograd_loops& loops, const winograd_task& t, const operands& o) {
+    const winograd_task back{t.samples,     t.block,      t.out,        t.in,
+                             out_height(t), out_width(t), 2 - t.padding};
+    results r{guarded_floats{o.to_output.size(), -1}, guarded_floats{o.input.size(), -1},
+              guarded_floats{o.weight.size(), -1}, guarded_floats{t.out}};
+    guarded_floats packed{loops.weight_floats(t)}, sums{loops.weight_floats(t)};
+    guarded_floats space{std::max(loops.workspace_floats(t), loops.workspace_floats(back))};
+    loops.pack(t, o.weight.data(), packed.data());
+    loops.convolve(t, o.input.data(), packed.data(), o.bias.data(), r.output.data(), space.data());
+    loops.pack_backward(t, o.weight.data(), packed.data());
+    loops.convolve(back, o.to_output.data(), packed.data(), nullptr, r.to_input.data(),
+                   space.data());
+    loops.add_weight_gradient(t, o.input.data(), o.to_output.data(), sums.data(), r.to_bias.data(),
+                              space.data());
+    loops.unpack_weight_gradient(t, sums.data(), r.to_weight.data());
+    for (const auto* all :
+         {&packed, &sums, &space, &r.output, &r.to_input, &r.to_weight, &r.to_bias})
+        BOOST_TEST(all->is_whole());
+    return r;
+}
+
+// The sums of a convolution in doubles.
+struct exact_convolution {
+    std::vector<double> output, to_input, to_weight, to_bias;
+
+    exact_convolution(const winograd_task& t, const operands& o)
+        : output(o.to_output.size()), to_input(o.input.size()), to_weight(o.weight.size()),
+          to_bias(t.out) {
+        for (std::size_t s = 0; s < t.samples; ++s)
+            for (std::size_t c = 0; c < t.out; ++c)
+                for (std::size_t y = 0; y < out_height(t); ++y)
+                    for (std::size_t x = 0; x < out_width(t); ++x)
+                        add_pixel(t, o, s, c, y, x);
+    }
+
+  private:
+    void add_pixel(const winograd_task& t, const operands& o, std::size_t s, std::size_t c,
+                   std::size_t y, std::size_t x) {
+        const std::size_t to =
+            place(t, t.out, out_height(t) * out_width(t), s, c, y * out_width(t) + x);
+        const double gradient = double{o.to_output[to]};
+        double sum = double{o.bias[c]};
+        for (std::size_t k = 0; k < 9; ++k) {
+            const std::size_t row = y + k / 3 - t.padding, column = x + k % 3 - t.padding;
+            if (row >= t.height || column >= t.width)
+                continue;
+            for (std::size_t i = 0; i < t.in; ++i) {
+                const std::size_t from =
+                    place(t, t.in, t.height * t.width, s, i, row * t.width + column);
+                const std::size_t w = (c * t.in + i) * 9 + k;
+                sum += double{o.input[from]} * double{o.weight[w]};
+                to_input[from] += gradient * double{o.weight[w]};
+                to_weight[w] += gradient * double{o.input[from]};
+            }
+        }
+        output[to] = sum;
+        to_bias[c] += gradient;
+    }
+};
+
+// Tiles that end with the image and that do not, more tiles than are transformed at a time, and vectors left over.
+std::vector<winograd_task> tasks(std::size_t block) {
+    return {{1, block, block, block, 4, 4, 1},        {3, block, 2 * block, 3 * block, 7, 5, 1},
+            {2, block, 3 * block, block, 6, 9, 0},    {1, block, block, 2 * block, 1, 2, 2},
+            {2, block, 5 * block, 48, 13, 13, 2},     {1, block, 16, 32, 55, 54, 1},
+            {5, block, 3 * block, 3 * block, 3, 3, 1}};
+}
 
 convolution_shape shape(std::size_t in, std::size_t size, std::size_t out, std::size_t kernel = 3,
                         std::size_t stride = 1, std::size_t padding = 1) {
@@ -20,26 +138,77 @@ convolution_shape shape(std::size_t in, std::size_t size, std::size_t out, std::
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(suits_three_by_three_kernels_at_stride_one_with_enough_channels) {
-    memory_pool pool{1 << 20};
-    const winograd_runner runner{pool, loops_baseline, bf16_loops_baseline, true};
-    BOOST_TEST(runner.suits(shape(32, 14, 64)));
-    BOOST_TEST(runner.suits(shape(64, 4, 80, 3, 1, 2)));
-    BOOST_TEST(runner.suits(shape(32, 13, 16, 3, 1, 0)));
-    BOOST_TEST(!runner.suits(shape(1, 28, 32)));    // channels not in blocks
-    BOOST_TEST(!runner.suits(shape(16, 14, 16)));   // too few
-    BOOST_TEST(!runner.suits(shape(512, 14, 512))); // too many
-    BOOST_TEST(!runner.suits(shape(32, 5, 64)));    // most of the tiles would lie outside
-    BOOST_TEST(!runner.suits(shape(32, 14, 64, 5)));
-    BOOST_TEST(!runner.suits(shape(32, 14, 64, 3, 2)));
-    BOOST_TEST(!runner.suits(shape(32, 14, 64, 3, 1, 3)));
-    convolution_shape grouped = shape(32, 14, 64);
-    grouped.settings.groups = 2;
-    BOOST_TEST(!runner.suits(grouped));
+BOOST_AUTO_TEST_CASE(every_instruction_set_convolves_and_gives_gradients_near_the_exact_ones) {
+    random_stream random{1};
+    for (const table& set : all_tables())
+        for (const std::size_t block : set.blocks)
+            for (const winograd_task& t : tasks(block)) {
+                BOOST_TEST_CONTEXT("block " << block << ", " << t.in << " to " << t.out << ", "
+                                            << t.height << " x " << t.width) {
+                    const operands o{t, random};
+                    const results found = computed(set.loops, t, o);
+                    const exact_convolution exact{t, o};
+                    BOOST_TEST(difference(found.output, exact.output) < 5e-6);
+                    BOOST_TEST(difference(found.to_input, exact.to_input) < 5e-6);
+                    BOOST_TEST(difference(found.to_weight, exact.to_weight) < 5e-6);
+                    BOOST_TEST(difference(found.to_bias, exact.to_bias) < 5e-6);
+                    BOOST_TEST((computed(set.loops, t, o) == found), "the same bits again");
+                }
+            }
 }
 
-BOOST_AUTO_TEST_CASE(nothing_suits_where_the_machine_lacks_the_instructions) {
+BOOST_AUTO_TEST_CASE(samples_one_after_another_give_the_bits_that_they_give_together) {
+    random_stream random{2};
+    for (const table& set : all_tables()) {
+        const std::size_t block = set.blocks.front();
+        const winograd_task t{3, block, 2 * block, 2 * block, 9, 9, 1};
+        winograd_task one = t;
+        one.samples = 1;
+        const operands o{t, random};
+        const results together = computed(set.loops, t, o);
+        guarded_floats packed{set.loops.weight_floats(t)}, sums{set.loops.weight_floats(t)};
+        guarded_floats space{set.loops.workspace_floats(t)}, output{o.to_output.size()};
+        guarded_floats to_bias{t.out}, to_weight{o.weight.size(), -1};
+        set.loops.pack(t, o.weight.data(), packed.data());
+        for (std::size_t s = 0; s < t.samples; ++s) {
+            const float* images = o.input.data() + s * t.in * t.height * t.width;
+            const std::size_t to = s * t.out * out_height(t) * out_width(t);
+            set.loops.convolve(one, images, packed.data(), o.bias.data(), output.data() + to,
+                               space.data());
+            set.loops.add_weight_gradient(one, images, o.to_output.data() + to, sums.data(),
+                                          to_bias.data(), space.data());
+        }
+        set.loops.unpack_weight_gradient(t, sums.data(), to_weight.data());
+        BOOST_TEST((output == together.output));
+        BOOST_TEST((to_weight == together.to_weight));
+        BOOST_TEST((to_bias == together.to_bias));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(winograd_suits_three_by_three_kernels_at_stride_one_with_enough_channels) {
     memory_pool pool{1 << 20};
-    const winograd_runner runner{pool, loops_baseline, bf16_loops_baseline, false};
-    BOOST_TEST(!runner.suits(shape(32, 14, 64)));
+    const winograd_runner narrow{pool, 8, winograd_loops_avx2, loops_baseline, bf16_loops_baseline};
+    const winograd_runner wide{pool, 16, winograd_loops_avx512, loops_baseline,
+                               bf16_loops_baseline};
+    for (const winograd_runner* runner : {&narrow, &wide}) {
+        BOOST_TEST(runner->suits(shape(32, 14, 64)));
+        BOOST_TEST(runner->suits(shape(64, 4, 80, 3, 1, 2)));
+        BOOST_TEST(runner->suits(shape(32, 13, 16, 3, 1, 0)));
+        BOOST_TEST(!runner->suits(shape(1, 28, 32))); // channels not in blocks
+        BOOST_TEST(!runner->suits(shape(32, 5, 64))); // most of the tiles would lie outside
+        BOOST_TEST(!runner->suits(shape(32, 14, 64, 5)));
+        BOOST_TEST(!runner->suits(shape(32, 14, 64, 3, 2)));
+        BOOST_TEST(!runner->suits(shape(32, 14, 64, 3, 1, 3)));
+        BOOST_TEST(!runner->suits(shape(1024, 14, 512))); // too many for a cache
+        convolution_shape grouped = shape(32, 14, 64);
+        grouped.settings.groups = 2;
+        BOOST_TEST(!runner->suits(grouped));
+    }
+    // Direct convolutions are faster with AVX-512 than with AVX2, the memory that transformed weights come from is not.
+    BOOST_TEST(narrow.suits(shape(512, 4, 512)));
+    BOOST_TEST(!wide.suits(shape(512, 4, 512)));
+    BOOST_TEST(narrow.suits(shape(16, 14, 16)));
+    BOOST_TEST(!wide.suits(shape(16, 14, 16)));
+    BOOST_TEST(narrow.suits(shape(24, 14, 40)));
+    BOOST_TEST(!wide.suits(shape(24, 14, 40)));
 }

@@ -1,5 +1,5 @@
-// Compiled for AVX-512 only, like loops.cpp: no inline functions from elsewhere.
-#include "kernels/cpu/winograd.hpp"
+// Compiled once per instruction set, with TROUPE_WINOGRAD_LOOPS naming the table: no inline functions from elsewhere.
+#include "kernels/cpu/winograd_loops.hpp"
 
 #include "kernels/cpu/winograd_transforms.hpp"
 
@@ -7,12 +7,13 @@ namespace troupe::cpu {
 
 namespace {
 
-constexpr std::size_t lanes = 16;
 constexpr std::size_t positions = 36; // of a transformed tile
 constexpr std::size_t edge = 6;       // of a tile
 constexpr std::size_t step = 4;       // from tile to tile; edge of its result
-constexpr std::size_t row_block =
-    12; // rows of a matrix product held in registers, two vectors wide
+// Rows of a matrix product that are held in registers, two vectors wide; and how many tiles are a multiple of them for
+// every instruction set.
+constexpr std::size_t row_block = lanes == 16 ? 12 : rows_max;
+constexpr std::size_t tile_unit = 12;
 
 // The second dimension: every column of `half`, edge wide, goes to its place in all positions.
 template <void (*Transform)(const vec*, std::size_t, vec*, std::size_t)>
@@ -21,7 +22,7 @@ inline void store_columns(const vec* half, float* to, std::size_t stride) {
         vec column[edge];
         Transform(half + c, edge, column, 1);
         for (std::size_t r = 0; r < edge; ++r)
-            store(to + (r * edge + c) * stride, column[r]);
+            put(to + (r * edge + c) * stride, column[r]);
     }
 }
 
@@ -50,44 +51,44 @@ struct tile {
           x{number % grid.across * step} {}
 };
 
-std::size_t least(std::size_t a, std::size_t b) {
-    return a < b ? a : b;
+// Where `lanes` channels of an image begin, the first of them `channel`; their pixels are t.block apart.
+std::size_t place(const winograd_task& t, std::size_t sample, std::size_t channels,
+                  std::size_t channel, std::size_t pixels) {
+    return (sample * channels + channel / t.block * t.block) * pixels + channel % t.block;
 }
 
 // Tiles at a time: as many as keep both sides of the products in the second-level cache, but enough for them to be worth
 // loading the weights.
 std::size_t tiles_at_a_time(const winograd_task& t) {
     constexpr std::size_t cache_floats = (3u << 20) / 4 / sizeof(float);
-    const std::size_t fitting = cache_floats / (positions * (t.in + t.out)) / row_block * row_block;
-    return fitting < 4 * row_block ? 4 * row_block : fitting;
+    const std::size_t fitting = cache_floats / (positions * (t.in + t.out)) / tile_unit * tile_unit;
+    return fitting < 4 * tile_unit ? 4 * tile_unit : fitting;
 }
 
-// One side of the products, position after position. A vector more than needed keeps the positions of a tile from
-// competing for the same lines of the cache.
+// One side of the products, position after position. A line of the cache more than needed keeps the positions of a tile
+// from competing for the same ones.
 std::size_t position_stride(std::size_t tiles, std::size_t channels) {
-    return tiles * channels + lanes;
+    return tiles * channels + 16;
 }
 
 void transform_input(const winograd_task& t, const tile_grid& grid, std::size_t first,
                      std::size_t count, const float* images, float* out, std::size_t stride) {
-    const std::size_t blocks = t.in / lanes;
     for (std::size_t n = 0; n < count; ++n) {
         const tile here{grid, first + n};
-        for (std::size_t block = 0; block < blocks; ++block) {
-            const float* image =
-                images + (here.sample * blocks + block) * t.height * t.width * lanes;
+        for (std::size_t channel = 0; channel < t.in; channel += lanes) {
+            const float* image = images + place(t, here.sample, t.in, channel, t.height * t.width);
             vec pixels[edge * edge], half[edge * edge];
             for (std::size_t r = 0; r < edge; ++r) {
                 const std::size_t y = here.y + r - t.padding; // above the image: very large
                 for (std::size_t c = 0; c < edge; ++c) {
                     const std::size_t x = here.x + c - t.padding;
                     pixels[r * edge + c] = y < t.height && x < t.width
-                                               ? load(image + (y * t.width + x) * lanes)
+                                               ? get(image + (y * t.width + x) * t.block)
                                                : vec{};
                 }
                 transform_pixels(pixels + r * edge, 1, half + r * edge, 1);
             }
-            store_columns<transform_pixels>(half, out + n * t.in + block * lanes, stride);
+            store_columns<transform_pixels>(half, out + n * t.in + channel, stride);
         }
     }
 }
@@ -95,30 +96,29 @@ void transform_input(const winograd_task& t, const tile_grid& grid, std::size_t 
 void transform_output(const winograd_task& t, const tile_grid& grid, std::size_t first,
                       std::size_t count, const float* products, std::size_t stride,
                       const float* bias, float* result) {
-    const std::size_t blocks = t.out / lanes, height = out_height(t), width = out_width(t);
+    const std::size_t height = out_height(t), width = out_width(t);
     for (std::size_t n = 0; n < count; ++n) {
         const tile here{grid, first + n};
         const std::size_t rows = least(step, height - here.y);
         const std::size_t columns = least(step, width - here.x);
-        for (std::size_t block = 0; block < blocks; ++block) {
-            const float* from = products + n * t.out + block * lanes;
+        for (std::size_t channel = 0; channel < t.out; channel += lanes) {
+            const float* from = products + n * t.out + channel;
             vec half[edge * step];
             for (std::size_t r = 0; r < edge; ++r) {
                 vec row[edge];
                 for (std::size_t c = 0; c < edge; ++c)
-                    row[c] = load(from + (r * edge + c) * stride);
+                    row[c] = get(from + (r * edge + c) * stride);
                 transform_results(row, 1, half + r * step, 1);
             }
             vec out[step * step];
             for (std::size_t c = 0; c < step; ++c)
                 transform_results(half + c, step, out + c, step);
-            const vec offset = bias != nullptr ? load(bias + block * lanes) : vec{};
-            float* image =
-                result +
-                ((here.sample * blocks + block) * height * width + here.y * width + here.x) * lanes;
+            const vec offset = bias != nullptr ? get(bias + channel) : vec{};
+            float* image = result + place(t, here.sample, t.out, channel, height * width) +
+                           (here.y * width + here.x) * t.block;
             for (std::size_t r = 0; r < rows; ++r)
                 for (std::size_t c = 0; c < columns; ++c)
-                    store(image + (r * width + c) * lanes, out[r * step + c] + offset);
+                    put(image + (r * width + c) * t.block, out[r * step + c] + offset);
         }
     }
 }
@@ -127,30 +127,29 @@ void transform_output(const winograd_task& t, const tile_grid& grid, std::size_t
 void transform_output_gradient(const winograd_task& t, const tile_grid& grid, std::size_t first,
                                std::size_t count, const float* gradients, float* out,
                                std::size_t stride, float* bias_sums) {
-    const std::size_t blocks = t.out / lanes, height = out_height(t), width = out_width(t);
+    const std::size_t height = out_height(t), width = out_width(t);
     for (std::size_t n = 0; n < count; ++n) {
         const tile here{grid, first + n};
         const std::size_t rows = least(step, height - here.y);
         const std::size_t columns = least(step, width - here.x);
-        for (std::size_t block = 0; block < blocks; ++block) {
-            const float* image =
-                gradients +
-                ((here.sample * blocks + block) * height * width + here.y * width + here.x) * lanes;
-            vec pixels[step * step] = {}, half[step * edge], sum = load(bias_sums + block * lanes);
+        for (std::size_t channel = 0; channel < t.out; channel += lanes) {
+            const float* image = gradients + place(t, here.sample, t.out, channel, height * width) +
+                                 (here.y * width + here.x) * t.block;
+            vec pixels[step * step] = {}, half[step * edge], sum = get(bias_sums + channel);
             for (std::size_t r = 0; r < rows; ++r)
                 for (std::size_t c = 0; c < columns; ++c) {
-                    pixels[r * step + c] = load(image + (r * width + c) * lanes);
+                    pixels[r * step + c] = get(image + (r * width + c) * t.block);
                     sum += pixels[r * step + c];
                 }
-            store(bias_sums + block * lanes, sum);
+            put(bias_sums + channel, sum);
             for (std::size_t r = 0; r < step; ++r)
                 transform_gradients(pixels + r * step, 1, half + r * edge, 1);
-            store_columns<transform_gradients>(half, out + n * t.out + block * lanes, stride);
+            store_columns<transform_gradients>(half, out + n * t.out + channel, stride);
         }
     }
 }
 
-// --- products: c (rows, 16 Vectors) = a (rows, depth) b (depth, 16 Vectors), or added to c
+// --- products: c = a (rows, depth) b (depth, columns), or added to c; `columns` whole vectors
 
 struct product {
     const float* a;
@@ -170,14 +169,14 @@ void multiply_block(const product& p) {
     for (std::size_t r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
         for (std::size_t v = 0; v < Vectors; ++v)
-            sums[r][v] = p.adds ? load(p.c + r * p.c_row + v * lanes) : vec{};
+            sums[r][v] = p.adds ? get(p.c + r * p.c_row + v * lanes) : vec{};
     const float* a = p.a;
     const float* b = p.b;
     for (std::size_t k = 0; k < p.depth; ++k, a += p.a_depth, b += p.b_depth) {
         vec right[Vectors];
 #pragma GCC unroll 2
         for (std::size_t v = 0; v < Vectors; ++v)
-            right[v] = load(b + v * lanes);
+            right[v] = get(b + v * lanes);
 #pragma GCC unroll 12
         for (std::size_t r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
@@ -188,10 +187,10 @@ void multiply_block(const product& p) {
     for (std::size_t r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
         for (std::size_t v = 0; v < Vectors; ++v)
-            store(p.c + r * p.c_row + v * lanes, sums[r][v]);
+            put(p.c + r * p.c_row + v * lanes, sums[r][v]);
 }
 
-// Rows left over, 1 to 11.
+// Rows left over.
 template <std::size_t Vectors, std::size_t Rows = row_block - 1>
 void multiply_rest(const product& p, std::size_t rows) {
     if constexpr (Rows > 0) {
@@ -219,7 +218,7 @@ void multiply(product p, std::size_t rows, std::size_t columns) {
         multiply_columns<1>(p, rows);
 }
 
-// The weights of one contracted channel towards 16 others, taken from rows of 9; `turned` by 180 degrees.
+// The weights of one contracted channel towards a vector of others, taken from rows of 9; `turned` by 180 degrees.
 void pack_one(const float* weight, std::size_t distance, bool turned, float* to,
               std::size_t stride) {
     vec g[9], half[edge * 3];
@@ -232,40 +231,34 @@ void pack_one(const float* weight, std::size_t distance, bool turned, float* to,
         vec row[edge];
         transform_weights(half + 3 * r, 1, row, 1);
         for (std::size_t c = 0; c < edge; ++c)
-            store(to + (r * edge + c) * stride, row[c]);
+            put(to + (r * edge + c) * stride, row[c]);
     }
 }
 
-} // namespace
-
-std::size_t winograd_weight_floats(const winograd_task& t) noexcept {
+std::size_t weight_floats(const winograd_task& t) {
     return positions * t.in * t.out;
 }
 
-std::size_t winograd_workspace_floats(const winograd_task& t) noexcept {
+std::size_t workspace_floats(const winograd_task& t) {
     const std::size_t tiles = least(tiles_at_a_time(t), tile_grid{t}.all);
     return positions * (position_stride(tiles, t.in) + position_stride(tiles, t.out));
 }
 
-void winograd_pack(const winograd_task& t, const float* weight, float* packed) noexcept {
+void pack(const winograd_task& t, const float* weight, float* packed) {
     for (std::size_t i = 0; i < t.in; ++i)
         for (std::size_t o = 0; o < t.out; o += lanes)
             pack_one(weight + (o * t.in + i) * 9, t.in * 9, false, packed + i * t.out + o,
                      t.in * t.out);
 }
 
-void winograd_pack_backward(const winograd_task& t, const float* weight, float* packed) noexcept {
+void pack_backward(const winograd_task& t, const float* weight, float* packed) {
     for (std::size_t o = 0; o < t.out; ++o)
         for (std::size_t i = 0; i < t.in; i += lanes)
             pack_one(weight + (o * t.in + i) * 9, 9, true, packed + o * t.in + i, t.in * t.out);
 }
 
-winograd_task winograd_backward_task(const winograd_task& t) noexcept {
-    return {t.samples, t.out, t.in, out_height(t), out_width(t), 2 - t.padding};
-}
-
-void winograd_convolve(const winograd_task& t, const float* images, const float* packed,
-                       const float* bias, float* result, float* workspace) noexcept {
+void convolve(const winograd_task& t, const float* images, const float* packed, const float* bias,
+              float* result, float* workspace) {
     const tile_grid grid{t};
     const std::size_t block = least(tiles_at_a_time(t), grid.all);
     const std::size_t left = position_stride(block, t.in), right = position_stride(block, t.out);
@@ -282,9 +275,8 @@ void winograd_convolve(const winograd_task& t, const float* images, const float*
     }
 }
 
-void winograd_add_weight_gradient(const winograd_task& t, const float* images,
-                                  const float* output_gradient, float* sums, float* bias_sums,
-                                  float* workspace) noexcept {
+void add_weight_gradient(const winograd_task& t, const float* images, const float* output_gradient,
+                         float* sums, float* bias_sums, float* workspace) {
     const tile_grid grid{t};
     const std::size_t block = least(tiles_at_a_time(t), grid.all);
     const std::size_t left = position_stride(block, t.in), right = position_stride(block, t.out);
@@ -302,8 +294,7 @@ void winograd_add_weight_gradient(const winograd_task& t, const float* images,
     }
 }
 
-void winograd_unpack_weight_gradient(const winograd_task& t, const float* sums,
-                                     float* weight_gradient) noexcept {
+void unpack_weight_gradient(const winograd_task& t, const float* sums, float* weight_gradient) {
     const std::size_t stride = t.in * t.out;
     for (std::size_t i = 0; i < t.in; ++i)
         for (std::size_t o = 0; o < t.out; o += lanes) {
@@ -312,7 +303,7 @@ void winograd_unpack_weight_gradient(const winograd_task& t, const float* sums,
             for (std::size_t r = 0; r < edge; ++r) {
                 vec row[edge];
                 for (std::size_t c = 0; c < edge; ++c)
-                    row[c] = load(from + (r * edge + c) * stride);
+                    row[c] = get(from + (r * edge + c) * stride);
                 transform_weight_gradients(row, 1, half + 3 * r, 1);
             }
             for (std::size_t c = 0; c < 3; ++c)
@@ -322,5 +313,18 @@ void winograd_unpack_weight_gradient(const winograd_task& t, const float* sums,
                     weight_gradient[((o + lane) * t.in + i) * 9 + k] = g[k][lane];
         }
 }
+
+} // namespace
+
+extern const winograd_loops TROUPE_WINOGRAD_LOOPS;
+const winograd_loops TROUPE_WINOGRAD_LOOPS{.channels_min = lanes == 16 ? 48 : 16,
+                                           .weights_max = lanes == 16 ? 256 * 256 : 512 * 512,
+                                           .weight_floats = weight_floats,
+                                           .workspace_floats = workspace_floats,
+                                           .pack = pack,
+                                           .pack_backward = pack_backward,
+                                           .convolve = convolve,
+                                           .add_weight_gradient = add_weight_gradient,
+                                           .unpack_weight_gradient = unpack_weight_gradient};
 
 } // namespace troupe::cpu
