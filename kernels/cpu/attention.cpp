@@ -58,26 +58,47 @@ std::size_t head_width(const Attention& op) {
     return op.output.shape()[2] / op.settings.heads;
 }
 
-// Calls f with each head of each sample, the sample's number, the head's first column and its first log sum.
-template <class Attention, class Function>
-void for_each_head(const Attention& op, head_factors& factors, Function f) {
+// A head of a sample, with the sample's number, the head's first column and its first log sum.
+struct head_place {
+    cpu::attention_head head;
+    std::size_t sample, column, log_sum;
+};
+
+template <class Attention>
+head_place place_of(const Attention& op, std::size_t number) {
     const auto& shape = op.output.shape();
-    const std::size_t heads = op.settings.heads;
-    const std::size_t width = head_width(op);
-    for (std::size_t s = 0; s < shape[0]; ++s) {
-        const std::size_t keys =
-            op.key_lengths != nullptr
-                ? static_cast<std::size_t>(op.key_lengths->template values<std::int32_t>()[s])
-                : op.keys.of.shape()[1];
-        for (std::size_t h = 0; h < heads; ++h) {
-            factors.start_head();
-            f(cpu::attention_head{shape[1], keys, width, op.settings.causal,
-                                  factors.of(head_of(op.queries, s, h * width), shape[1]),
-                                  factors.of(head_of(op.keys, s, h * width), keys),
-                                  factors.of(head_of(op.values, s, h * width), keys)},
-              s, h * width, (s * heads + h) * shape[1]);
-        }
+    const std::size_t s = number / op.settings.heads, width = head_width(op);
+    const std::size_t column = number % op.settings.heads * width;
+    const std::size_t keys =
+        op.key_lengths != nullptr
+            ? static_cast<std::size_t>(op.key_lengths->template values<std::int32_t>()[s])
+            : op.keys.of.shape()[1];
+    return {{shape[1], keys, width, op.settings.causal, head_of(op.queries, s, column),
+             head_of(op.keys, s, column), head_of(op.values, s, column)},
+            s,
+            column,
+            number * shape[1]};
+}
+
+// Runs the tasks that `make` makes of all heads of all samples, each with the next at hand.
+template <class Attention, class Make, class Run>
+void for_each_head(const Attention& op, Make make, Run run) {
+    const std::size_t count = op.output.shape()[0] * op.settings.heads;
+    auto task = make(place_of(op, 0));
+    for (std::size_t i = 1; i < count; ++i) {
+        const auto next = make(place_of(op, i));
+        task.next = &next;
+        run(task);
+        task = next;
     }
+    run(task);
+}
+
+void round(cpu::attention_head& head, head_factors& factors) {
+    factors.start_head();
+    head.q = factors.of(head.q, head.queries);
+    head.k = factors.of(head.k, head.keys);
+    head.v = factors.of(head.v, head.keys);
 }
 
 } // namespace
@@ -89,14 +110,17 @@ result<void> cpu_operations::compute(const attention_forward& op) {
                                   attention_loops_.floats(keys, head_width(op)) * sizeof(float)};
         head_factors factors{pool_, bf16_loops_, op.products, op.output.shape()[1] + 2 * keys,
                              head_width(op)};
-        for_each_head(op, factors,
-                      [&](const cpu::attention_head& head, std::size_t sample, std::size_t column,
-                          std::size_t first_log_sum) {
-                          attention_loops_.forward(
-                              {head, head_of(mutable_columns{op.output}, sample, column),
-                               op.log_sums.mutable_values<float>().data() + first_log_sum},
-                              memory.floats());
-                      });
+        for_each_head(
+            op,
+            [&](const head_place& at) {
+                return cpu::attention_head_forward{
+                    at.head, head_of(mutable_columns{op.output}, at.sample, at.column),
+                    op.log_sums.mutable_values<float>().data() + at.log_sum};
+            },
+            [&](cpu::attention_head_forward task) {
+                round(task.head, factors);
+                attention_loops_.forward(task, memory.floats());
+            });
     });
 }
 
@@ -107,20 +131,24 @@ result<void> cpu_operations::compute(const attention_backward& op) {
                                              sizeof(float)};
         head_factors factors{pool_, bf16_loops_, op.products, 2 * (queries + keys), head_width(op)};
         for_each_head(
-            op, factors,
-            [&](const cpu::attention_head& head, std::size_t sample, std::size_t column,
-                std::size_t first_log_sum) {
-                const auto to_k = head_of(op.key_gradient, sample, column);
-                const auto to_v = head_of(op.value_gradient, sample, column);
-                attention_back_loops_.backward(
-                    {head, head_of(columns{op.output}, sample, column),
-                     factors.of(head_of(columns{op.output_gradient}, sample, column), queries),
-                     op.log_sums.values<float>().data() + first_log_sum,
-                     head_of(op.query_gradient, sample, column), to_k, to_v},
-                    memory.floats());
-                for (std::size_t key = head.keys; key < keys; ++key) {
-                    std::fill_n(to_k.first + key * to_k.stride, head.width, 0.f);
-                    std::fill_n(to_v.first + key * to_v.stride, head.width, 0.f);
+            op,
+            [&](const head_place& at) {
+                return cpu::attention_head_backward{
+                    at.head,
+                    head_of(columns{op.output}, at.sample, at.column),
+                    head_of(columns{op.output_gradient}, at.sample, at.column),
+                    op.log_sums.values<float>().data() + at.log_sum,
+                    head_of(op.query_gradient, at.sample, at.column),
+                    head_of(op.key_gradient, at.sample, at.column),
+                    head_of(op.value_gradient, at.sample, at.column)};
+            },
+            [&](cpu::attention_head_backward task) {
+                round(task.head, factors);
+                task.output_gradient = factors.of(task.output_gradient, queries);
+                attention_back_loops_.backward(task, memory.floats());
+                for (std::size_t key = task.head.keys; key < keys; ++key) {
+                    std::fill_n(task.to_k.first + key * task.to_k.stride, task.head.width, 0.f);
+                    std::fill_n(task.to_v.first + key * task.to_v.stride, task.head.width, 0.f);
                 }
             });
     });

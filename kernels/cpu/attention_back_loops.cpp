@@ -28,7 +28,7 @@ struct attention_memory {
         const std::size_t across_keys = rounded_up(keys, panel) * head_width;
         across_k = parts.take(across_keys);
         across_v = parts.take(across_keys);
-        k = parts.take(keys * width);
+        k = parts.take(rounded_up(keys, lanes) * width);
         to_k = parts.take(keys * width);
         to_v = parts.take(keys * width);
         across_q = parts.take(query_block * head_width);
@@ -49,10 +49,11 @@ struct block_place {
 
 float dot(const float* x, const float* y, std::size_t count) {
     vec sums = {};
-    for (std::size_t i = 0; i < count; i += lanes) {
-        const std::size_t some = least(lanes, count - i);
-        sums += load(x + i, some) * load(y + i, some);
-    }
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes)
+        sums += get(x + i) * get(y + i);
+    if (i < count)
+        sums += load(x + i, count - i) * load(y + i, count - i);
     return total_of(sums)[0];
 }
 
@@ -60,7 +61,7 @@ float dot(const float* x, const float* y, std::size_t count) {
 struct score_row {
     float *scores, *gradients;
     std::size_t visible, end; // keys
-    float log_sum, mean;
+    float log_sum, mean;      // the logarithm to base 2
 };
 
 // Scores become shares p = e^(s - log_sum), and the gradients of shares those of scores, p * (dp - mean); both 0 from
@@ -83,13 +84,43 @@ void shares(const score_row& row) {
     }
 }
 
+// What is read and written soon, a quarter at a time while some rows are computed.
+void fetch_ahead(const attention_head_backward& t, std::size_t row, std::size_t rows, int quarter) {
+    const std::size_t width = t.head.width, queries = t.head.queries, keys = t.head.keys;
+    if (quarter == 3)
+        fetch(t.to_q, width, queries, row, rows);
+    if (keys <= fetched_rows_max && quarter == 3) {
+        fetch(t.to_k, width, keys, row, rows);
+        fetch(t.to_v, width, keys, row, rows);
+    }
+    if (t.next == nullptr || t.next->head.keys > fetched_rows_max)
+        return;
+    const attention_head& next = t.next->head;
+    if (quarter == 0) {
+        fetch(next.k, width, next.keys, row, rows);
+        fetch(next.v, width, next.keys, row, rows);
+    } else if (quarter == 1) {
+        fetch(next.q, width, queries, row, rows);
+        fetch(t.next->output, width, queries, row, rows);
+    } else if (quarter == 2) {
+        fetch(t.next->output_gradient, width, queries, row, rows);
+    }
+}
+
 // Fills the block's shares and gradients of scores, a few rows at a time.
-void back_to_scores(const attention_head& head, const attention_memory& memory,
-                    const block_place& at, const float* log_sums, const float* means) {
+void back_to_scores(const attention_head_backward& t, const attention_memory& memory,
+                    const block_place& at, const float* means) {
+    const attention_head& head = t.head;
+    const float* const log_sums = t.log_sums + at.query;
     const strips all{at.queries};
     for (std::size_t strip = 0; strip < all.count; ++strip) {
         const std::size_t row = all.first(strip), rows = all.rows_of(strip);
+        const auto ahead = [&](int quarter) {
+            if (at.place == 0)
+                fetch_ahead(t, at.query + row, rows, quarter);
+        };
         const std::size_t keys = visible_keys(head, at.query + row + rows - 1, at.key, at.keys);
+        const std::size_t first_sees = visible_keys(head, at.query + row, at.key, at.keys);
         const auto multiply = [&](const float* a, const float* b, float* to) {
             packed_product<1, query_block>{.rows = rows,
                                            .columns = rounded_up(keys, lanes),
@@ -100,15 +131,20 @@ void back_to_scores(const attention_head& head, const attention_memory& memory,
                                            .b_panel = panel * head.width,
                                            .c = to + row * key_block,
                                            .c_row = key_block,
-                                           .adds = false}
+                                           .adds = false,
+                                           .first_sees = first_sees}
                 .run();
         };
+        ahead(0);
         multiply(memory.across_q, memory.across_k, memory.scores);
+        ahead(1);
         multiply(memory.across_gradient, memory.across_v, memory.to_scores);
+        ahead(2);
         for (std::size_t r = row; r < row + rows; ++r)
             shares({memory.scores + r * key_block, memory.to_scores + r * key_block,
                     visible_keys(head, at.query + r, at.key, keys), at.keys, log_sums[r],
                     means[r]});
+        ahead(3);
         packed_product<key_block, 1>{.rows = rows,
                                      .columns = memory.width,
                                      .depth = keys,
@@ -161,13 +197,20 @@ struct rows_to_unpack {
 
 // Rows as they were before they were packed, or added to what is there.
 void unpack_rows(const float* from, const rows_to_unpack& to) {
-    for (std::size_t r = 0; r < to.count; ++r)
-        for (std::size_t c = 0; c < to.width; c += lanes, from += lanes) {
-            float* const there = to.rows.first + (to.position + r) * to.rows.stride + c;
-            const std::size_t some = least(lanes, to.width - c);
+    float* row = to.rows.first + to.position * to.rows.stride;
+    for (std::size_t r = 0; r < to.count; ++r, row += to.rows.stride) {
+        std::size_t c = 0;
+        for (; c + lanes <= to.width; c += lanes, from += lanes) {
             const vec values = to.factor * get(from);
-            store(there, to.adds ? load(there, some) + values : values, some);
+            put(row + c, to.adds ? get(row + c) + values : values);
         }
+        if (c < to.width) {
+            const std::size_t some = to.width - c;
+            const vec values = to.factor * get(from);
+            store(row + c, to.adds ? load(row + c, some) + values : values, some);
+            from += lanes;
+        }
+    }
 }
 
 // Packs a block of queries and the gradients of their outputs; returns in `means` those of the gradients of shares.
@@ -178,10 +221,8 @@ void pack_queries(const attention_head_backward& t, const attention_memory& memo
                          width, inverse_root(width)};
     const rows_to_pack gradient{t.output_gradient.first + at.query * t.output_gradient.stride,
                                 t.output_gradient.stride, at.queries, width};
-    pack_across<query_block>(q, memory.across_q);
-    pack_rows(q, memory.q);
-    pack_across<query_block>(gradient, memory.across_gradient);
-    pack_rows(gradient, memory.gradient);
+    pack_across<query_block>(q, memory.across_q, memory.q);
+    pack_across<query_block>(gradient, memory.across_gradient, memory.gradient);
     for (std::size_t row = 0; row < at.queries; ++row)
         means[row] = dot(t.output.first + (at.query + row) * t.output.stride,
                          gradient.first + row * gradient.stride, width);
@@ -193,8 +234,7 @@ void add_group(const attention_head_backward& t, const attention_memory& memory,
     const attention_head& head = t.head;
     const std::size_t width = head.width, keys = least(key_group, head.keys - first);
     const rows_to_pack k{head.k.first + first * head.k.stride, head.k.stride, keys, width};
-    pack_across<panel>(k, memory.across_k);
-    pack_rows(k, memory.k);
+    pack_across<panel>(k, memory.across_k, memory.k);
     pack_across<panel>({head.v.first + first * head.v.stride, head.v.stride, keys, width},
                        memory.across_v);
     for (std::size_t i = 0; i < keys * memory.width; i += lanes) {
@@ -210,7 +250,7 @@ void add_group(const attention_head_backward& t, const attention_memory& memory,
         for (; at.place < seen; at.place += key_block) {
             at.key = first + at.place;
             at.keys = least(key_block, seen - at.place);
-            back_to_scores(head, memory, at, t.log_sums + query, means);
+            back_to_scores(t, memory, at, means);
             back_to_keys(head, memory, at);
         }
         unpack_rows(memory.to_q, {t.to_q, query, queries, width, inverse_root(width), first > 0});

@@ -73,7 +73,7 @@ float exponentials(const score_row& row, running_softmax& softmax) {
     }
     for (; i < row.end; i += lanes)
         put(scores + i, vec{});
-    const float kept = row.is_first ? 0 : exponential(softmax.largest - next);
+    const float kept = row.is_first ? 0 : power(softmax.largest - next);
     softmax = {next, total_of(added)[0] + (row.is_first ? 0 : kept * softmax.total)};
     return kept;
 }
@@ -88,8 +88,30 @@ struct strip_place {
     std::size_t query, row, rows, key;
 };
 
-void attend(const attention_head& head, const attention_memory& memory, const strip_place& at,
+// What is read and written soon, a quarter at a time while some rows are computed.
+void fetch_ahead(const attention_head_forward& t, std::size_t row, std::size_t rows, int quarter) {
+    const std::size_t width = t.head.width;
+    if (quarter == 3)
+        fetch(t.output, width, t.head.queries, row, rows);
+    if (t.next == nullptr || t.next->head.keys > fetched_rows_max)
+        return;
+    const attention_head& next = t.next->head;
+    if (quarter == 0)
+        fetch(next.k, width, next.keys, row, rows);
+    else if (quarter == 1)
+        fetch(next.v, width, next.keys, row, rows);
+    else if (quarter == 2)
+        fetch(next.q, width, next.queries, row, rows);
+}
+
+void attend(const attention_head_forward& t, const attention_memory& memory, const strip_place& at,
             running_softmax* softmax) {
+    const attention_head& head = t.head;
+    const auto ahead = [&](int quarter) {
+        if (at.key == 0)
+            fetch_ahead(t, at.query + at.row, at.rows, quarter);
+    };
+    ahead(0);
     const auto visible = [&](std::size_t row, std::size_t keys) {
         return visible_keys(head, at.query + row, at.key, keys);
     };
@@ -103,8 +125,10 @@ void attend(const attention_head& head, const attention_memory& memory, const st
                                    .b_panel = panel * head.width,
                                    .c = memory.scores,
                                    .c_row = row_stride,
-                                   .adds = false}
+                                   .adds = false,
+                                   .first_sees = visible(at.row, end)}
         .run();
+    ahead(1);
     float* const sums = memory.sums + at.row * memory.width;
     for (std::size_t r = 0; r < at.rows; ++r) {
         const float kept = exponentials(
@@ -113,6 +137,7 @@ void attend(const attention_head& head, const attention_memory& memory, const st
         if (at.key > 0 && kept != 1)
             scale(sums + r * memory.width, kept, memory.width);
     }
+    ahead(2);
     packed_product<row_stride, 1>{.rows = at.rows,
                                   .columns = memory.width,
                                   .depth = end,
@@ -124,6 +149,7 @@ void attend(const attention_head& head, const attention_memory& memory, const st
                                   .c_row = memory.width,
                                   .adds = at.key > 0}
         .run();
+    ahead(3);
 }
 
 void forward(const attention_head_forward& t, float* workspace) {
@@ -140,8 +166,10 @@ void forward(const attention_head_forward& t, float* workspace) {
         const std::size_t seen = visible_keys(head, query + queries - 1, 0, head.keys);
         const strips all{queries};
         for (std::size_t key = 0; key < seen; key += key_block)
-            for (std::size_t strip = 0; strip < all.count; ++strip)
-                attend(head, memory, {query, all.first(strip), all.rows_of(strip), key}, softmax);
+            for (std::size_t strip = 0; strip < all.count; ++strip) {
+                const std::size_t row = all.first(strip), rows = all.rows_of(strip);
+                attend(t, memory, {query, row, rows, key}, softmax);
+            }
         for (std::size_t row = 0; row < queries; ++row) {
             const auto [largest, total] = softmax[row];
             const float share = 1 / total;

@@ -28,6 +28,8 @@ struct attention_head_forward {
     attention_head head;
     mutable_position_rows output;
     float* log_sums;
+    const attention_head_forward* next =
+        nullptr; // whose rows are fetched into the cache meanwhile; or none
 };
 
 // Writes the rows of keys that anybody sees, and no others.
@@ -36,6 +38,7 @@ struct attention_head_backward {
     position_rows output, output_gradient;
     const float* log_sums;
     mutable_position_rows to_q, to_k, to_v;
+    const attention_head_backward* next = nullptr; // as above
 };
 
 // The workspace has floats(keys, width) floats, for that many keys and heads of this width, at a multiple of 64 bytes.

@@ -30,7 +30,7 @@ struct row_walk {
 template <int Block>
 struct block_walk {
     static constexpr int width = Block;
-    using values = typename vectors<Block>::registers;
+    using values = typename position<Block>::values;
     std::size_t pixels;
 
     template <class Function>

@@ -27,29 +27,49 @@ struct rows_to_pack {
 
 // Row after row, each filled up with zeros to whole vectors.
 inline void pack_rows(const rows_to_pack& from, float* to) {
-    for (std::size_t r = 0; r < from.count; ++r) {
-        for (std::size_t c = 0; c < from.width; c += lanes, to += lanes)
-            put(to,
-                from.factor * load(from.first + r * from.stride + c, least(lanes, from.width - c)));
+    const std::size_t whole = from.width / lanes * lanes;
+    const float* row = from.first;
+    for (std::size_t r = 0; r < from.count; ++r, row += from.stride) {
+        for (std::size_t c = 0; c < whole; c += lanes, to += lanes)
+            put(to, from.factor * get(row + c));
+        if (whole < from.width) {
+            put(to, from.factor * load(row + whole, from.width - whole));
+            to += lanes;
+        }
     }
 }
 
-// Column after column of so many rows at a time, filled up with zeros to whole vectors.
+// As many rows as there are lanes, from row r and column c on, with zeros where there is nothing.
+inline void take_square(const rows_to_pack& from, std::size_t r, std::size_t c, ints* square) {
+    const float* const first = from.first + r * from.stride + c;
+    if (from.count - r >= lanes && from.width - c >= lanes) {
+        for (std::size_t l = 0; l < lanes; ++l)
+            square[l] = reinterpret_cast<ints>(from.factor * get(first + l * from.stride));
+        return;
+    }
+    for (std::size_t l = 0; l < lanes; ++l)
+        square[l] = r + l < from.count
+                        ? reinterpret_cast<ints>(from.factor * load(first + l * from.stride,
+                                                                    least(lanes, from.width - c)))
+                        : ints{};
+}
+
+// Column after column of so many rows at a time, filled up with zeros to whole vectors; into `rows`, if given, as pack_rows
+// does, filled up with zeros to as many rows as there are lanes.
 template <std::size_t Rows>
-inline void pack_across(const rows_to_pack& from, float* to) {
+inline void pack_across(const rows_to_pack& from, float* to, float* rows = nullptr) {
     static_assert(Rows % lanes == 0);
+    const std::size_t row_width = rounded_up(from.width, lanes);
     for (std::size_t r = 0; r < from.count; r += lanes) {
         float* const there = to + r / Rows * Rows * from.width + r % Rows;
         for (std::size_t c = 0; c < from.width; c += lanes) {
-            const std::size_t columns = least(lanes, from.width - c);
             ints square[lanes];
-            for (std::size_t l = 0; l < lanes; ++l)
-                square[l] =
-                    r + l < from.count
-                        ? reinterpret_cast<ints>(
-                              from.factor * load(from.first + (r + l) * from.stride + c, columns))
-                        : ints{};
+            take_square(from, r, c, square);
+            if (rows != nullptr)
+                for (std::size_t l = 0; l < lanes; ++l)
+                    put(rows + (r + l) * row_width + c, reinterpret_cast<vec>(square[l]));
             transpose(square);
+            const std::size_t columns = least(lanes, from.width - c);
             for (std::size_t l = 0; l < columns; ++l)
                 put(there + (c + l) * Rows, reinterpret_cast<vec>(square[l]));
         }
@@ -69,34 +89,43 @@ struct packed_product {
     float* c;
     std::size_t c_row; // from row to row
     bool adds;         // to what c holds
+    // Columns of row 0 that are wanted, and one more of each row after it; others may stay as they are.
+    std::size_t first_sees = SIZE_MAX / 2;
 
     void run() const {
         const std::size_t tiles = (rows + rows_max - 1) / rows_max;
-        for (std::size_t i = 0; i < tiles; ++i) {
-            const std::size_t row = rows * i / tiles;
-            run_rows<rows_max>(row, rows * (i + 1) / tiles - row);
-        }
+        for (std::size_t i = 0; i < tiles; ++i)
+            run_rows(rows * i / tiles, rows * (i + 1) / tiles);
     }
 
   private:
-    template <int Rows>
-    void run_rows(std::size_t row, std::size_t count) const {
-        if (count < Rows) {
-            if constexpr (Rows > 1)
-                run_rows<Rows - 1>(row, count);
-            return;
+    void run_rows(std::size_t row, std::size_t end) const {
+        const std::size_t seen = first_sees + row; // by all of these rows
+        for (std::size_t column = 0; column < columns; column += panel) {
+            if (columns - column > lanes && column + lanes < seen) {
+                run_tile<2>(row, end - row, column);
+                continue;
+            }
+            for (std::size_t c = column; c < least(column + panel, columns); c += lanes) {
+                const std::size_t seeing = c < seen ? row : c + 1 - first_sees;
+                if (seeing < end)
+                    run_tile<1>(seeing, end - seeing, c);
+            }
         }
-        for (std::size_t column = 0; column < columns; column += panel)
-            if (columns - column > lanes)
-                run_tile<Rows, 2>(row, column);
-            else
-                run_tile<Rows, 1>(row, column);
+    }
+
+    template <int Vectors, int Rows = rows_max>
+    void run_tile(std::size_t row, std::size_t count, std::size_t column) const {
+        if (count == Rows)
+            return multiply<Rows, Vectors>(row, column);
+        if constexpr (Rows > 1)
+            run_tile<Vectors, Rows - 1>(row, count, column);
     }
 
     template <int Rows, int Vectors>
-    void run_tile(std::size_t row, std::size_t column) const {
+    void multiply(std::size_t row, std::size_t column) const {
         const float* from_a = a + row * RowStride;
-        const float* from_b = b + column / panel * b_panel;
+        const float* from_b = b + column / panel * b_panel + column % panel;
         float* const to = c + row * c_row + column;
         vec sums[Rows][Vectors];
         for (int r = 0; r < Rows; ++r)

@@ -18,15 +18,67 @@ struct vectors {
     typedef std::uint8_t bytes __attribute__((vector_size(Lanes), aligned(1)));
 };
 
+// The lanes of the machine's registers.
+#if defined(__AVX512F__)
+constexpr int register_lanes = 16;
+#elif defined(__AVX2__)
+constexpr int register_lanes = 8;
+#else
+constexpr int register_lanes = 4;
+#endif
+
+// More lanes than a register has: GCC keeps the parts of a vector that it splits by itself in memory.
+template <class Half>
+struct halves {
+    Half low, high;
+
+    halves& operator+=(const halves& b) {
+        low += b.low;
+        high += b.high;
+        return *this;
+    }
+    friend halves operator+(halves a, const halves& b) { return a += b; }
+    friend halves operator+(const halves& a, float b) { return {a.low + b, a.high + b}; }
+    friend halves operator-(const halves& a, const halves& b) {
+        return {a.low - b.low, a.high - b.high};
+    }
+    friend halves operator-(const halves& a, float b) { return {a.low - b, a.high - b}; }
+    friend halves operator*(const halves& a, const halves& b) {
+        return {a.low * b.low, a.high * b.high};
+    }
+    friend halves operator*(const halves& a, float b) { return {a.low * b, a.high * b}; }
+    friend halves operator*(float a, const halves& b) { return {a * b.low, a * b.high}; }
+    friend halves operator/(const halves& a, float b) { return {a.low / b, a.high / b}; }
+};
+
+template <int Lanes, bool IsOne = (Lanes <= register_lanes)>
+struct registers_of {
+    using values = typename vectors<Lanes>::registers;
+    using in_memory = typename vectors<Lanes>::values;
+
+    static values get(const float* x) { return *reinterpret_cast<const in_memory*>(x); }
+    static void put(float* x, values v) { *reinterpret_cast<in_memory*>(x) = v; }
+};
+template <int Lanes>
+struct registers_of<Lanes, false> {
+    using half = registers_of<Lanes / 2>;
+    using values = halves<typename half::values>;
+
+    static values get(const float* x) { return {half::get(x), half::get(x + Lanes / 2)}; }
+    static void put(float* x, const values& v) {
+        half::put(x, v.low);
+        half::put(x + Lanes / 2, v.high);
+    }
+};
+
 // The position of a loop: Lanes consecutive elements of each array.
 template <int Lanes>
 struct position {
-    using values = typename vectors<Lanes>::registers;
-    using in_memory = typename vectors<Lanes>::values;
+    using values = typename registers_of<Lanes>::values;
     std::size_t i;
 
-    values operator()(const float* x) const { return *reinterpret_cast<const in_memory*>(x + i); }
-    void put(float* x, values v) const { *reinterpret_cast<in_memory*>(x + i) = v; }
+    values operator()(const float* x) const { return registers_of<Lanes>::get(x + i); }
+    void put(float* x, const values& v) const { registers_of<Lanes>::put(x + i, v); }
 };
 template <>
 struct position<1> {
@@ -60,7 +112,7 @@ struct two {
 };
 
 // The lanes of a vector, halves added to halves.
-inline float add_lanes(vectors<16>::registers v) {
+inline float add_lanes(const position<16>::values& v) {
     float parts[16];
     position<16>{0}.put(parts, v);
     for (int half = 8; half > 0; half /= 2)
