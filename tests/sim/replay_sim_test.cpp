@@ -229,7 +229,7 @@ void check_same(std::uint64_t seed, const followed& p, const disturbance& by, ou
     const temporary_folder saved;
     if (by.has_checkpoints)
         shape.checkpoints = std::make_shared<scheduled::run_checkpoints>(
-            scheduled::run_checkpoints::open(saved.path() / "saved", 2, {p.name, ""}).value());
+            scheduled::run_checkpoints::open(saved.path() / "saved", 2, {p.name, {}}).value());
     program_sim run{seed, std::move(shape), p.app};
     random_stream random{seed, 4};
     run.sim().run_until([&] { return has_begun(run); }, std::chrono::minutes{5});
