@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import contenders
+import instruction_sets
 from accuracy import SEEDS, accuracy
 from factorization import factorization
 from gpu import gpu
@@ -351,6 +352,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("benchmark", choices=sorted(BENCHMARKS))
     parser.add_argument("--build", default=os.path.join(contenders.SOURCE, "build"), help="the build folder")
+    parser.add_argument("--instruction-set", choices=instruction_sets.SETS,
+                        help="hold both sides to it, as on a processor that has no more; without it what this one has")
     parser.add_argument("--repetitions", type=int, help="how often all is measured: 5 times; accuracy: how many seeds, 3")
     parser.add_argument("--venv", default=os.path.expanduser("~/.cache/troupe/pytorch"),
                         help="virtual environment with a PyTorch of the Python package index")
@@ -378,6 +381,8 @@ def arguments():
 
 def main():
     options = arguments()
+    if options.instruction_set:
+        instruction_sets.hold(options.instruction_set)
     try:
         tables = BENCHMARKS[options.benchmark](options)
     except Skip as reason:
@@ -385,6 +390,8 @@ def main():
         return 1
     is_measured = False
     for table in [tables] if isinstance(tables, Table) else tables:
+        if options.benchmark in ("training", "models", "operations"):
+            table.notes += instruction_sets.used(options.build, options.venv)
         (print_json if options.json else print_text)(table)
         is_measured |= any(row.figures for row in table.rows)
     return 0 if is_measured else 1
