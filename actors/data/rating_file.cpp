@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "actors/data/line_reader.hpp"
 #include "actors/data/matrix_market_rows.hpp"
@@ -161,7 +162,13 @@ result<void> read_matrix_market(const std::string& path, const taker& take) {
 
 } // namespace
 
-result<void> for_each_rating(const std::string& path, const taker& take) {
+result<void> for_each_rating(const std::string& path, const taker& take_any) {
+    const taker take = [&](const rating& r) {
+        if (std::abs(r.value) <= rating_max)
+            return take_any(r);
+        return "the rating " + std::to_string(r.value) +
+               " is beyond 1e9; leave it out, or divide all ratings";
+    };
     auto lines = line_reader::open(path);
     if (!lines)
         return lines.failure();

@@ -9,8 +9,8 @@
 // plain or gzip, told apart by the first line; lines are in any order, what is behind a rating is passed over, and lines
 // without anything, too. Users and items are whole numbers of 64 bits, from 0 or 1 on, with gaps or without. Rows and
 // columns are those that any of the two files has, in the rising order of these numbers: users and items that only the test
-// has are kept, without ratings to learn from. Ratings are float32, finite. A user rates an item once: a second rating is
-// refused, and one of the test that is also there for training.
+// has are kept, without ratings to learn from. Ratings are float32, up to rating_max. A user rates an item once: a second
+// rating is refused, and one of the test that is also there for training.
 //
 // Memory: 20 bytes for each rating while they are read, then 8.
 //
@@ -29,6 +29,9 @@
 #include "schemas/base/error.hpp"
 
 namespace troupe {
+
+// Without sign. The square of an error, and sums of many, are finite float32.
+inline constexpr float rating_max = 1e9F;
 
 struct ratings {
     sparse_rows train;

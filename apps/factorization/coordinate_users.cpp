@@ -46,7 +46,7 @@ coordinate_options coordinates_of(const scheduled::worker_site& site,
 
 coordinate_users::coordinate_users(coordinate_options options)
     : options_{std::move(options)}, form_{options_.settings.rank, options_.settings.has_biases},
-      ratings_{{options_.users.first, options_.users.count, options_.items,
+      ratings_{{options_.users.count, options_.items,
                 tiles_of(options_.sets, std::numeric_limits<std::uint64_t>::max() / 2),
                 options_.settings.rankings > 0}} {}
 

@@ -7,8 +7,6 @@ namespace troupe::factorization::limits {
 
 // Users and items: their numbers are int32.
 inline constexpr std::uint64_t rows_max = (1ull << 31) - 1;
-// Without sign. Squares of errors are sums of float32.
-inline constexpr float rating_max = 1e9F;
 // Factors of all users, or of all items: 1 TiB.
 inline constexpr std::uint64_t factors_max = 1ull << 38;
 // Factors of the items of a block, which is sent from worker to worker: 1 GiB.

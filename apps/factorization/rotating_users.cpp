@@ -40,7 +40,7 @@ rotating_options options_of(const scheduled::worker_site& site,
 rotating_users::rotating_users(rotating_options options)
     : options_{std::move(options)}, stride_{stride_of(options_.settings.rank)},
       loops_{fastest_sgd_loops()}, ratings_{
-                                       {options_.users.first, options_.users.count, options_.items,
+                                       {options_.users.count, options_.items,
                                         tiles_of(options_.blocks,
                                                  limits::tile_bytes / (stride_ * sizeof(float))),
                                         options_.settings.rankings > 0}} {}

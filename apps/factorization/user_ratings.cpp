@@ -34,16 +34,10 @@ user_ratings::user_ratings(options o)
 }
 
 result<void> user_ratings::check_row(std::span<const std::int32_t> items,
-                                     std::span<const float> values, std::uint64_t user) const {
+                                     std::span<const float> values) const {
     // Also false of what is no number.
-    const auto is_usable = [](float r) { return std::abs(r) <= limits::rating_max; };
-    if (const auto found = std::ranges::find_if_not(values, is_usable); found != values.end())
-        return error{errc::data,
-                     "the rating of item " +
-                         std::to_string(items[static_cast<std::size_t>(found - values.begin())]) +
-                         " by user " + std::to_string(options_.first_user + user) + " is " +
-                         std::to_string(*found) +
-                         "; remove it, or divide all ratings so that none is beyond 1e9"};
+    if (!std::ranges::all_of(values, [](float r) { return std::abs(r) <= rating_max; }))
+        return error{errc::data, "a rating is beyond 1e9; leave it out, or divide all ratings"};
     if (std::ranges::adjacent_find(items, std::greater_equal{}) != items.end())
         return error{errc::protocol, "a piece of a matrix: the columns of a row do not rise"};
     return {};
@@ -64,7 +58,7 @@ result<void> user_ratings::take(const scheduled::payload& piece) {
         const auto user = static_cast<std::uint32_t>(counts_.size());
         const auto items = row_of(learned->indices, learned->starts, row);
         const auto values = row_of(learned->values, learned->starts, row);
-        if (auto fits = check_row(items, values, user); !fits)
+        if (auto fits = check_row(items, values); !fits)
             return fits;
         learned_.append(user, items, values);
         moments_.add(moments_of(values));
@@ -77,7 +71,7 @@ result<void> user_ratings::take(const scheduled::payload& piece) {
         }
         const auto hidden = row_of((*held_out)->indices, (*held_out)->starts, row);
         const auto hidden_values = row_of((*held_out)->values, (*held_out)->starts, row);
-        if (auto fits = check_row(hidden, hidden_values, user); !fits)
+        if (auto fits = check_row(hidden, hidden_values); !fits)
             return fits;
         held_out_.append(user, hidden, hidden_values);
         append(held_out_rows_, hidden, hidden_values);

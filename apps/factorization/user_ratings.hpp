@@ -24,7 +24,6 @@ struct rating_rows {
 class user_ratings {
   public:
     struct options {
-        std::uint64_t first_user = 0; // of the users of this worker, in the whole data
         std::uint64_t users = 0;
         std::uint64_t items = 0;
         tile_plan tiles;
@@ -53,8 +52,8 @@ class user_ratings {
     result<void> check_saved(const scheduled::saved_part& saved) const;
 
   private:
-    result<void> check_row(std::span<const std::int32_t> items, std::span<const float> values,
-                           std::uint64_t user) const;
+    result<void> check_row(std::span<const std::int32_t> items,
+                           std::span<const float> values) const;
 
     options options_;
     rating_table learned_, held_out_;
