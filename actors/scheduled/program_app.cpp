@@ -90,7 +90,8 @@ std::string program_app::path_of(std::string_view key) const {
 
 error program_app::at_setting(const error& why) const {
     const std::string key = why.message().substr(0, why.message().find_first_of(":."));
-    if (key == "data" || key == "schedule" || key == "stop")
+    const bool is_own = dynamic_settings().getSchema().findFieldByName(key.c_str()) != nullptr;
+    if (!is_own && (key == "data" || key == "schedule" || key == "stop"))
         return at_its_place(why);
     return at_its_place({why.code(), path_of("") + "." + why.message()});
 }

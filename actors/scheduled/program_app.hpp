@@ -40,8 +40,9 @@ class program_app : public app_definition {
 
     // "program.lasso.penalty" for "penalty"; of an empty key, the program's own.
     std::string path_of(std::string_view key) const;
-    // An error about a setting, whose message is "KEY: SENTENCE" with the key below the program's, or one of "data",
-    // "schedule" or "stop", at its place in the file; its code stays.
+    // An error about a setting, whose message is "KEY: SENTENCE" with the key below the program's, or else one of "data",
+    // "schedule" or "stop", at its place in the file; its code stays. If the program has a setting of such a name, the key
+    // is that.
     error at_setting(const error& why) const;
 };
 

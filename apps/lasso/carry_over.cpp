@@ -9,9 +9,13 @@
 #include "apps/lasso/course_numbers.hpp"
 #include "apps/lasso/facts_table.hpp"
 #include "apps/lasso/few_numbers.hpp"
+#include "apps/lasso/gathered_columns.hpp"
+#include "apps/lasso/gram_cache.hpp"
 #include "apps/lasso/newton_steps.hpp"
+#include "apps/lasso/phases_under_way.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
+#include "apps/lasso/working_set.hpp"
 
 namespace troupe::lasso {
 
@@ -161,21 +165,20 @@ result<saved_part> part_of(const whole_model& model, const number_range& own, bo
                            const lasso_settings& settings, memory_pool& memory) {
     const std::array<double, 1> first_in_turn{0};
     const std::array<double, 6> probe_is_due{0, 0, 0, 0, 0, 1};
-    const std::array<std::int64_t, 1> no_products{0};
+    const auto phases = phases_under_way{}.save();
+    const auto gram = gram_cache{0}.save();
+    const working_set::contents working;
     const std::span<const double> none;
-    const std::span<const std::int64_t> no_numbers;
-    const std::span<const std::int32_t> no_places;
     scheduled::state_writer write{memory};
     write("course", model.course);
     write("facts", of(model.facts, own, facts_table::numbers_of_each(settings.intercept)));
     write("weighted squares", of(model.squares, own));
-    write("phases", no_numbers)("phase variables", no_numbers)("phase gradients", none);
-    write("product numbers", no_products)("known products", no_numbers);
-    write("product places", no_places)("products", none);
-    write("entries", of(model.entries, own))("gathered columns", no_places);
-    write("gathered starts", no_numbers)("gathered rows", no_places);
-    write("gathered values", std::span<const float>{});
-    write("working set", no_numbers)("others", no_numbers)("facts of others", none);
+    write("phases", phases.numbers)("phase variables", phases.chosen)("phase gradients",
+                                                                      phases.gradients);
+    write("product numbers", gram.numbers)("known products", gram.known);
+    write("product places", gram.places)("products", gram.products);
+    write("working set", working.own)("others", working.others)("facts of others", working.facts);
+    write("entries", of(model.entries, own));
     write("rule", probe_is_due);
     write("steps", settings.is_logistic() ? newton_steps{}.save() : std::vector<double>{});
     write("fresh gradients", none)("judged gradients", none)("judged values", none);
@@ -186,6 +189,7 @@ result<saved_part> part_of(const whole_model& model, const number_range& own, bo
         is_dynamic ? of(model.sizes, own) : std::span<const double>{first_in_turn};
     for (const auto& appended : {append_few(memory, "values", of(model.values, own), *part),
                                  append_few(memory, "order", order, *part),
+                                 gathered_columns{memory, 0}.save(memory, *part),
                                  append_solutions(memory, of(model.solutions, own), *part)})
         if (!appended)
             return appended.failure();

@@ -7,18 +7,32 @@
 namespace troupe::lasso {
 
 enum course_number : std::uint8_t {
-    has_begun = 0,
-    is_done = 1,
-    may_gain = 2,
-    has_shifted = 3,
-    first_of_judged = 10,
-    last_of_judged = 12,
-    weight = 14,
-    waits = 16,
-    has_returned = 17,
-    probe_from = 18,
-    first_of_probe = 19, // what the next probe finds again
-    course_numbers = 22,
+    has_begun,
+    is_done,
+    may_gain,
+    has_shifted,
+    target_mean,
+    null_objective,
+    objective_bound,
+    used,
+    lambda_max,
+    lambda_at,
+    is_judged,
+    first_of_judged = is_judged,
+    judged_is_now,
+    judged_shift,
+    last_of_judged = judged_shift,
+    shift,
+    weight,
+    round,
+    waits,
+    has_returned,
+    probe_from,
+    residual_square,
+    first_of_probe = residual_square, // what the next probe finds again
+    has_exact_products,
+    is_whole,
+    course_numbers,
 };
 
 } // namespace troupe::lasso

@@ -191,30 +191,29 @@ void lasso_scheduler::begin_return(std::uint64_t number, const fit_sums& fit) {
 
 result<scheduled::saved_part> lasso_scheduler::save() const {
     const bool is_logistic = options_.settings.is_logistic();
-    const std::array<double, course_numbers> course{
-        course_.has_begun ? 1.0 : 0.0,
-        course_.is_done ? 1.0 : 0.0,
-        course_.may_gain ? 1.0 : 0.0,
-        course_.has_shifted ? 1.0 : 0.0,
-        course_.target_mean,
-        course_.null_objective,
-        course_.objective_bound,
-        course_.used,
-        path_.lambda_max(),
-        static_cast<double>(path_.at()),
-        judged_.has_value() ? 1.0 : 0.0,
-        judged_ && judged_->is_now ? 1.0 : 0.0,
-        judged_ ? judged_->shift : 0.0,
-        course_.shift,
-        course_.weight,
-        static_cast<double>(course_.round),
-        course_.waits ? 1.0 : 0.0,
-        course_.has_returned ? 1.0 : 0.0,
-        static_cast<double>(course_.probe_from),
-        course_.residual_square,
-        course_.has_exact_products ? 1.0 : 0.0,
-        course_.is_whole ? 1.0 : 0.0,
-    };
+    std::array<double, course_numbers> course{};
+    course[has_begun] = course_.has_begun ? 1.0 : 0.0;
+    course[is_done] = course_.is_done ? 1.0 : 0.0;
+    course[may_gain] = course_.may_gain ? 1.0 : 0.0;
+    course[has_shifted] = course_.has_shifted ? 1.0 : 0.0;
+    course[target_mean] = course_.target_mean;
+    course[null_objective] = course_.null_objective;
+    course[objective_bound] = course_.objective_bound;
+    course[used] = course_.used;
+    course[lambda_max] = path_.lambda_max();
+    course[lambda_at] = static_cast<double>(path_.at());
+    course[is_judged] = judged_.has_value() ? 1.0 : 0.0;
+    course[judged_is_now] = judged_ && judged_->is_now ? 1.0 : 0.0;
+    course[judged_shift] = judged_ ? judged_->shift : 0.0;
+    course[shift] = course_.shift;
+    course[weight] = course_.weight;
+    course[round] = static_cast<double>(course_.round);
+    course[waits] = course_.waits ? 1.0 : 0.0;
+    course[has_returned] = course_.has_returned ? 1.0 : 0.0;
+    course[probe_from] = static_cast<double>(course_.probe_from);
+    course[residual_square] = course_.residual_square;
+    course[has_exact_products] = course_.has_exact_products ? 1.0 : 0.0;
+    course[is_whole] = course_.is_whole ? 1.0 : 0.0;
     // The products must be in it as long as phases follow: how many variables a phase may have, and which products it asks
     // for, depend on what is kept, and a phase that is chosen anew must be the one that was chosen before.
     const bool is_over = course_.is_done && under_way_.variables().empty();

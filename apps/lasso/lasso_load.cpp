@@ -87,15 +87,15 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
     if (!copied)
         return copied;
     if (course.size() != course_numbers || !are_finite(course) ||
-        !(course[9] >= 0 && course[9] < options_.settings.count) ||
-        !(course[7] >= 0 && course[7] <= static_cast<double>(options_.columns)))
+        !(course[lambda_at] >= 0 && course[lambda_at] < options_.settings.count) ||
+        !(course[used] >= 0 && course[used] <= static_cast<double>(options_.columns)))
         return bad("course");
     auto values = read_few(saved, "values", values_.size());
     if (!values)
         return values.failure();
     if (!are_finite(*values))
         return bad("values");
-    const bool needs_facts = course[0] != 0 || course[10] != 0 || !facts.empty();
+    const bool needs_facts = course[has_begun] != 0 || course[is_judged] != 0 || !facts.empty();
     const std::size_t each = facts_table::numbers_of_each(options_.form.is_centred);
     if (facts.size() != (needs_facts ? each * values_.size() : 0) || !are_finite(facts))
         return bad("facts");
@@ -104,31 +104,31 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
         return bad("entries");
     const bool is_logistic = options_.settings.is_logistic();
     const auto is_count = [](double x) { return x >= 0 && x <= 0x1p53; };
-    if (!is_count(course[15]) || !is_count(course[18]) || !(course[14] > 0))
+    if (!is_count(course[round]) || !is_count(course[probe_from]) || !(course[weight] > 0))
         return bad("course");
     if (squares.size() != (is_logistic ? facts.size() / each : 0) || !are_finite(squares) ||
         std::ranges::any_of(squares, [](double x) { return x < 0; }))
         return bad("weighted squares");
     if (is_logistic && !steps_.load(steps, values_.size()))
         return bad("steps");
-    course_ = {course[0] != 0,
-               course[1] != 0,
-               course[2] != 0,
-               course[3] != 0,
-               course[4],
-               course[5],
-               course[6],
-               course[7],
-               course[13],
-               course[14],
-               static_cast<std::uint64_t>(course[15]),
-               course[16] != 0,
-               course[17] != 0,
-               static_cast<std::uint64_t>(course[18]),
-               course[19],
-               course[20] != 0,
-               course[21] != 0};
-    path_.restore(course[8], static_cast<std::uint32_t>(course[9]));
+    course_ = {course[has_begun] != 0,
+               course[is_done] != 0,
+               course[may_gain] != 0,
+               course[has_shifted] != 0,
+               course[target_mean],
+               course[null_objective],
+               course[objective_bound],
+               course[used],
+               course[shift],
+               course[weight],
+               static_cast<std::uint64_t>(course[round]),
+               course[waits] != 0,
+               course[has_returned] != 0,
+               static_cast<std::uint64_t>(course[probe_from]),
+               course[residual_square],
+               course[has_exact_products] != 0,
+               course[is_whole] != 0};
+    path_.restore(course[lambda_max], static_cast<std::uint32_t>(course[lambda_at]));
     values_ = std::move(*values);
     facts_.resize(facts.size() / each);
     for (std::size_t i = 0; i < facts_.size(); ++i) {
@@ -141,13 +141,13 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
         facts_.set(i, known);
     }
     judged_.reset();
-    if (course[10] == 0)
+    if (course[is_judged] == 0)
         return {};
     if (judged.gradients.size() != values_.size() || judged.values.size() != values_.size() ||
         !are_finite(judged.gradients) || !are_finite(judged.values))
         return bad("judged values");
-    judged.is_now = course[11] != 0;
-    judged.shift = course[12];
+    judged.is_now = course[judged_is_now] != 0;
+    judged.shift = course[judged_shift];
     judged_ = std::move(judged);
     return {};
 }

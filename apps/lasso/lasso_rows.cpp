@@ -78,7 +78,7 @@ result<void> lasso_rows::data_is_complete() {
     fit_->begin();
     if (auto built = options_.is_sparse ? build_sparse() : build_dense(); !built)
         return built;
-    return options_.loss == loss_kind::squared ? make_facts() : result<void>{};
+    return is_weighted() ? result<void>{} : make_facts();
 }
 
 result<void> lasso_rows::build_dense() {
@@ -114,20 +114,20 @@ result<void> lasso_rows::build_sparse() {
 
 // The columns with the weights that rows have now, if they have any.
 result<void> lasso_rows::weigh() {
-    const std::span<const double> weights = fit_->weights();
-    if (options_.loss == loss_kind::squared)
+    if (!has_other_weights_)
         return {};
     weighted_.reset(); // before memory is taken again
-    auto weighted = columns_->weighted(*options_.memory, weights);
+    auto weighted = columns_->weighted(*options_.memory, fit_->weights());
     if (!weighted)
         return weighted.failure();
     weighted_.emplace(std::move(*weighted));
+    has_other_weights_ = false;
     return {};
 }
 
-result<void> lasso_rows::renew() {
+void lasso_rows::renew() {
     sums_ = fit_->renew();
-    return weigh();
+    has_other_weights_ = is_weighted();
 }
 
 // ---- phases ----
@@ -146,6 +146,8 @@ result<payload> lasso_rows::push(const scheduled::phase& p, compute_context&) {
     const auto request = read_update_request(p.content, options_.columns);
     if (!request)
         return request.failure();
+    if (auto weighed = weigh(); !weighed)
+        return weighed.failure();
     const std::vector<std::uint32_t> chosen = numbers_of(request->chosen);
     std::vector<double> products(request->with_products ? chosen.size() : 0);
     if (request->with_products)
@@ -270,8 +272,7 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
         return error{errc::protocol, "a probe for a scheduler that the run has not"};
     const scheduled::number_range own = options_.variables[scheduler];
     if (scheduler == 0)
-        if (auto renewed = renew(); !renewed)
-            return renewed.failure();
+        renew();
     if (request->with_facts && !facts_)
         if (auto made = make_facts(); !made)
             return made.failure();
@@ -288,13 +289,14 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
                 *to = all->rows(own.first, own.count);
     if (scheduler + std::size_t{1} == options_.variables.size())
         facts_.reset(); // they are asked for once, or of other weights
-    return to_payload(*options_.memory,
-                      {sums_, {}, {}, {}, {}, !weighted_ && columns_->has_exact_gram()},
-                      std::move(*sent));
+    const bool is_exact = !is_weighted() && columns_->has_exact_gram();
+    return to_payload(*options_.memory, {sums_, {}, {}, {}, {}, is_exact}, std::move(*sent));
 }
 
 // Of all columns.
 result<void> lasso_rows::make_facts() {
+    if (auto weighed = weigh(); !weighed)
+        return weighed;
     auto made = make_probe_tensors(
         *options_.memory, {options_.columns, true, options_.has_intercept, options_.is_sparse});
     if (!made)
@@ -322,7 +324,8 @@ result<scheduled::saved_part> lasso_rows::save() const {
 result<void> lasso_rows::load(const scheduled::saved_part& saved) {
     if (auto loaded = fit_->load(saved); !loaded)
         return loaded;
-    return weigh();
+    has_other_weights_ = is_weighted();
+    return {};
 }
 
 } // namespace troupe::lasso

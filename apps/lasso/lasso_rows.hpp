@@ -2,8 +2,8 @@
 //
 // The residual includes c0, which is what phases have shifted the intercept by; of squares it is the model's residual as
 // soon as the first phase after the first probe is applied. Columns are as they were read, neither centred nor scaled. If
-// the loss weighs its rows, a probe makes the weights, and a weighted copy of the columns, whose products phases ask for
-// until the next one.
+// the loss weighs its rows, a probe makes the weights, and what first needs it a weighted copy of the columns, whose
+// products phases ask for until the next probe.
 //
 // Dense columns whose values are nearly the same number are kept without that number, since their products with one another
 // are summed in float32 for a stretch of rows (column_matrix.hpp): the schedulers subtract the squares of the means from
@@ -55,7 +55,11 @@ class lasso_rows final : public scheduled::worker_part {
                           compute_context& context) override;
     // A probe makes the sum of the residuals anew, and the weights of rows.
     result<void> pass(const scheduled::phase& p, std::uint32_t, compute_context&) override {
-        return p.is_probe ? renew() : result<void>{};
+        if (p.is_probe) {
+            renew();
+            facts_.reset();
+        }
+        return {};
     }
     std::string describe(const scheduled::phase& p) const override {
         return p.is_probe ? "probe" : describe_update(p.content);
@@ -75,8 +79,9 @@ class lasso_rows final : public scheduled::worker_part {
     result<void> build_dense();
     result<void> build_sparse();
     result<void> make_facts();
-    result<void> renew();
-    result<void> weigh();
+    bool is_weighted() const noexcept { return options_.loss != loss_kind::squared; }
+    void renew();
+    result<void> weigh(); // before anything that is fitted
     // Whose products with one another phases ask for, and whose sums and squares probes.
     const shifted_columns& fitted() const noexcept { return weighted_ ? *weighted_ : *columns_; }
     const sparse_columns& fitted_sparse() const noexcept {
@@ -95,6 +100,7 @@ class lasso_rows final : public scheduled::worker_part {
     std::unique_ptr<row_fit> fit_;
     row_sums sums_;                           // as of the last probe
     std::optional<shifted_columns> weighted_; // if the loss weighs its rows
+    bool has_other_weights_ = false;          // than weighted_
     std::optional<probe_tensors> facts_;      // of all columns, until the next probe
     column_workspace workspace_;
 };

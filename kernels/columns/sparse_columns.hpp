@@ -64,10 +64,10 @@ class sparse_columns final : public column_matrix {
 };
 
 // Makes sparse columns of rows that arrive in pieces. Until all have come, their entries are kept by ranges of columns, in
-// their order, in 6 bytes each and 8 for each row that has any in a range, in memory of its own that counts against the
-// pool's bound while they arrive; then one range after the other goes where it stays, and its memory back to the system. So
-// it hardly takes more than the matrix, with 8 bytes an entry, if rows have a few entries in each range. After an error a
-// builder is of no further use. One thread.
+// their order, in 6 bytes each and 8 for each row that has any in a range, in memory of its own that grows with them, by
+// doubling, and counts against the pool's bound; then one range after the other goes where it stays, and its memory back
+// to the system. So it hardly takes more than the matrix, with 8 bytes an entry, if rows have a few entries in each range.
+// After an error a builder is of no further use. One thread.
 class sparse_columns_builder {
   public:
     // The pool must outlive the matrix. errc::data for a size that no matrix may have (schemas/base/limits.hpp).
@@ -88,12 +88,19 @@ class sparse_columns_builder {
   private:
     class column_range;
 
+    // What has arrived must be within the bound of the matrix's pool, with what else is in use of it.
+    struct room {
+        memory_pool* pool;
+        std::uint64_t held = 0; // bytes of all ranges
+
+        result<void> check(std::size_t bytes) const; // errc::exhausted where no more fit
+    };
+
     sparse_columns_builder(memory_pool& pool, matrix_size size);
 
     result<void> take_row(const sparse_rows& rows, std::size_t i);
-    result<void> check_left(std::size_t bytes) const;
 
-    memory_pool* pool_;
+    room left_;
     matrix_size size_;
     std::vector<std::unique_ptr<column_range>> ranges_; // null: without entries
     std::size_t rows_ = 0;

@@ -11,13 +11,14 @@ namespace {
 
 // Columns of a range: their numbers in it are two bytes.
 constexpr std::size_t range_columns = 1u << 16;
-// Entries of a chunk: the first one of a range has few, each other twice as many as the one before.
+// What a chunk has room for: the first one of a list for few, each other for twice as many as the one before.
 constexpr std::size_t chunk_min = 1u << 8, chunk_max = 1u << 19;
-constexpr std::size_t entry_bytes = sizeof(float) + sizeof(std::uint16_t);
 
-struct row_of_rows {
-    std::size_t number, rows;
-};
+constexpr std::size_t size_of_chunk(std::size_t chunk) noexcept {
+    constexpr std::size_t doublings = 11;
+    static_assert(chunk_min << doublings == chunk_max);
+    return chunk_min << std::min(chunk, doublings);
+}
 
 template <class T>
 T* as(const buffer_ref& memory) noexcept {
@@ -26,37 +27,29 @@ T* as(const buffer_ref& memory) noexcept {
 
 } // namespace
 
-// The entries of some columns, row by row, in chunks: values, then columns. A pool of its own, which keeps nothing when it
-// ends; what it may take is left of the pool that the matrix will be in, besides what other ranges hold.
+// The entries of some columns, row by row, in chunks: values, then columns; and in others the rows that have any. A pool of
+// its own, which keeps nothing when it ends.
 class sparse_columns_builder::column_range {
   public:
     explicit column_range(std::uint64_t bytes_max) : pool_{bytes_max} {}
 
-    std::uint64_t bytes() const { return pool_.statistics().bytes_in_use; }
-
-    // Of one row of so many. `left(bytes)`: errc::exhausted unless it may take so many.
-    template <class Left>
-    result<void> append(row_of_rows row, std::span<const std::int32_t> columns,
-                        std::span<const float> values, Left left) {
-        if (!rows_)
-            if (auto taken = take(row.rows * sizeof(row_entries), left, rows_); !taken)
-                return taken;
-        as<row_entries>(rows_)[row_count_++] = {static_cast<std::int32_t>(row.number),
-                                                static_cast<std::int32_t>(columns.size())};
+    // Of one row.
+    result<void> append(std::int32_t row, std::span<const std::int32_t> columns,
+                        std::span<const float> values, room& left) {
+        if (auto has = make_room(rows_, left); !has)
+            return has;
+        rows_of(rows_.last())[rows_.filled++] = {row, static_cast<std::int32_t>(columns.size())};
         while (!columns.empty()) {
-            if (chunks_.empty() || filled_ == size_of(chunks_.size() - 1)) {
-                buffer_ref chunk;
-                if (auto taken = take(size_of(chunks_.size()) * entry_bytes, left, chunk); !taken)
-                    return taken;
-                chunks_.push_back(std::move(chunk));
-                filled_ = 0;
-            }
-            const std::size_t last = chunks_.size() - 1;
-            const std::size_t count = std::min(columns.size(), size_of(last) - filled_);
-            std::copy_n(values.data(), count, values_of(last) + filled_);
-            std::transform(columns.data(), columns.data() + count, columns_of(last) + filled_,
+            if (auto has = make_room(entries_, left); !has)
+                return has;
+            const std::size_t last = entries_.last();
+            const std::size_t count =
+                std::min(columns.size(), size_of_chunk(last) - entries_.filled);
+            std::copy_n(values.data(), count, values_of(last) + entries_.filled);
+            std::transform(columns.data(), columns.data() + count,
+                           columns_of(last) + entries_.filled,
                            [](std::int32_t column) { return static_cast<std::uint16_t>(column); });
-            filled_ += count;
+            entries_.filled += count;
             columns = columns.subspan(count);
             values = values.subspan(count);
         }
@@ -67,52 +60,62 @@ class sparse_columns_builder::column_range {
     template <class Function>
     void for_each(Function f) const {
         std::size_t chunk = 0, at = 0;
-        for (const auto& [row, count] : std::span{as<row_entries>(rows_), row_count_})
-            for (std::int32_t e = 0; e < count; ++e, ++at) {
-                if (at == size_of(chunk)) {
-                    ++chunk;
-                    at = 0;
+        for (std::size_t r = 0; r < rows_.chunks.size(); ++r)
+            for (const auto& [row, count] : std::span{rows_of(r), rows_.filled_of(r)})
+                for (std::int32_t e = 0; e < count; ++e, ++at) {
+                    if (at == size_of_chunk(chunk)) {
+                        ++chunk;
+                        at = 0;
+                    }
+                    f(row, columns_of(chunk)[at], values_of(chunk)[at]);
                 }
-                f(row, columns_of(chunk)[at], values_of(chunk)[at]);
-            }
     }
 
   private:
-    static std::size_t size_of(std::size_t chunk) {
-        constexpr std::size_t doublings = 11;
-        static_assert(chunk_min << doublings == chunk_max);
-        return chunk_min << std::min(chunk, doublings);
-    }
-    float* values_of(std::size_t chunk) const { return as<float>(chunks_[chunk]); }
-    std::uint16_t* columns_of(std::size_t chunk) const {
-        return reinterpret_cast<std::uint16_t*>(values_of(chunk) + size_of(chunk));
-    }
-
-    template <class Left>
-    result<void> take(std::size_t bytes, Left left, buffer_ref& to) {
-        if (auto has = left(bytes); !has)
-            return has;
-        auto taken = pool_.allocate(bytes);
-        if (!taken)
-            return taken.failure().in("the entries of a matrix");
-        to = std::move(*taken);
-        return {};
-    }
-
     struct row_entries {
         std::int32_t row, count;
     };
 
+    struct chunk_list {
+        std::size_t bytes_each;
+        std::vector<buffer_ref> chunks{};
+        std::size_t filled = 0; // of the last one
+
+        std::size_t last() const { return chunks.size() - 1; }
+        std::size_t filled_of(std::size_t chunk) const {
+            return chunk == last() ? filled : size_of_chunk(chunk);
+        }
+    };
+
+    row_entries* rows_of(std::size_t chunk) const { return as<row_entries>(rows_.chunks[chunk]); }
+    float* values_of(std::size_t chunk) const { return as<float>(entries_.chunks[chunk]); }
+    std::uint16_t* columns_of(std::size_t chunk) const {
+        return reinterpret_cast<std::uint16_t*>(values_of(chunk) + size_of_chunk(chunk));
+    }
+
+    // For one more.
+    result<void> make_room(chunk_list& in, room& left) {
+        if (!in.chunks.empty() && in.filled < size_of_chunk(in.last()))
+            return {};
+        const std::size_t bytes = size_of_chunk(in.chunks.size()) * in.bytes_each;
+        if (auto has = left.check(bytes); !has)
+            return has;
+        auto taken = pool_.allocate(bytes);
+        if (!taken)
+            return taken.failure().in("the entries of a matrix");
+        left.held += (*taken)->capacity();
+        in.chunks.push_back(std::move(*taken));
+        in.filled = 0;
+        return {};
+    }
+
     memory_pool pool_;
-    std::vector<buffer_ref> chunks_;
-    std::size_t filled_ = 0; // of the last one
-    buffer_ref
-        rows_; // row_entries of those that have any here; pages that are not written take no memory
-    std::size_t row_count_ = 0;
+    chunk_list rows_{sizeof(row_entries)};
+    chunk_list entries_{sizeof(float) + sizeof(std::uint16_t)};
 };
 
 sparse_columns_builder::sparse_columns_builder(memory_pool& pool, matrix_size size)
-    : pool_{&pool}, size_{size}, ranges_((size.columns + range_columns - 1) / range_columns) {}
+    : left_{&pool}, size_{size}, ranges_((size.columns + range_columns - 1) / range_columns) {}
 
 sparse_columns_builder::sparse_columns_builder(sparse_columns_builder&&) noexcept = default;
 sparse_columns_builder::~sparse_columns_builder() = default;
@@ -133,11 +136,10 @@ result<void> sparse_columns_builder::take_row(const sparse_rows& rows, std::size
         const auto* const last = std::lower_bound(first, rows.columns.data() + end, past);
         const auto count = static_cast<std::size_t>(last - first);
         if (!ranges_[range])
-            ranges_[range] = std::make_unique<column_range>(pool_->bytes_max());
-        if (auto taken =
-                ranges_[range]->append({rows_ + i, size_.rows}, rows.columns.subspan(begin, count),
-                                       rows.values.subspan(begin, count),
-                                       [this](std::size_t bytes) { return check_left(bytes); });
+            ranges_[range] = std::make_unique<column_range>(left_.pool->bytes_max());
+        if (auto taken = ranges_[range]->append(static_cast<std::int32_t>(rows_ + i),
+                                                rows.columns.subspan(begin, count),
+                                                rows.values.subspan(begin, count), left_);
             !taken)
             return taken;
         begin += count;
@@ -146,17 +148,14 @@ result<void> sparse_columns_builder::take_row(const sparse_rows& rows, std::size
     return {};
 }
 
-// What has arrived is within the bound of the matrix's pool, with what else is in use of it.
-result<void> sparse_columns_builder::check_left(std::size_t bytes) const {
-    std::uint64_t held = pool_->statistics().bytes_in_use;
-    for (const auto& range : ranges_)
-        held += range ? range->bytes() : 0;
-    if (held + bytes <= pool_->bytes_max())
+result<void> sparse_columns_builder::room::check(std::size_t bytes) const {
+    const std::uint64_t in_use = pool->statistics().bytes_in_use + held;
+    if (in_use + bytes <= pool->bytes_max())
         return {};
     return error{errc::exhausted,
                  "the entries of a matrix: out of device memory: " + std::to_string(bytes) +
-                     " bytes wanted, " + std::to_string(held) + " of " +
-                     std::to_string(pool_->bytes_max()) + " in use"};
+                     " bytes wanted, " + std::to_string(in_use) + " of " +
+                     std::to_string(pool->bytes_max()) + " in use"};
 }
 
 result<void> sparse_columns_builder::append(const sparse_rows& rows) {
@@ -179,7 +178,7 @@ result<std::unique_ptr<const sparse_columns>> sparse_columns_builder::finish() {
          {std::pair{&memory.starts, (size_.columns + 1) * sizeof(std::int64_t)},
           std::pair{&memory.row_numbers, entries_ * sizeof(std::int32_t)},
           std::pair{&memory.values, entries_ * sizeof(float)}}) {
-        auto taken = pool_->allocate(bytes);
+        auto taken = left_.pool->allocate(bytes);
         if (!taken)
             return taken.failure().in("a matrix of " + std::to_string(entries_) + " entries");
         *to = std::move(*taken);

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "kernels/cpu/cpu_operations.hpp"
-#include "kernels/tensor/buffer_memory.hpp"
 
 namespace troupe {
 
@@ -101,8 +100,6 @@ class cpu_device final : public device {
 result<std::unique_ptr<device>> make_cpu_device(const cpu_device_options& options,
                                                 const time_source& time,
                                                 std::unique_ptr<memory_source> source) {
-    if (!source)
-        source = std::make_unique<buffer_memory>();
     auto made = std::make_unique<cpu_device>(options, time, std::move(source));
     if (options.core)
         if (auto pinned = made->pin(*options.core); !pinned)

@@ -44,17 +44,18 @@ constexpr std::size_t class_index(std::size_t bytes_of_class) noexcept {
     return power * 4 + quarter;
 }
 
-// Large buffers of a class are kept once so many of it have been asked for: what a run uses once or twice, such as what it
-// is told before it begins, goes back to the system.
+// Large buffers of a class are kept once so many of it have ever been asked for: what a run uses once or twice, such as what
+// it is told before it begins, goes back to the system. Of another source, which may be slow, all are kept.
 constexpr std::size_t large_bytes = 2u << 20;
-constexpr std::uint32_t large_asked_min = 8;
+constexpr std::uint32_t large_asked_ever_min = 8;
 
 } // namespace
 
 struct memory_pool::state {
+    // `source` is null for the system's memory.
     state(std::uint64_t bytes_max, std::unique_ptr<memory_source> source)
-        : bytes_max{bytes_max}, system{std::move(source)},
-          asked_min{dynamic_cast<buffer_memory*>(system.get()) != nullptr ? large_asked_min : 0} {}
+        : bytes_max{bytes_max}, asked_ever_min{source ? 0 : large_asked_ever_min},
+          system{source ? std::move(source) : std::make_unique<buffer_memory>()} {}
 
     // Frees kept buffers, largest classes first, until `bytes` fit under the bound. Lock held.
     void make_room(std::uint64_t bytes) {
@@ -76,16 +77,16 @@ struct memory_pool::state {
     }
 
     const std::uint64_t bytes_max;
+    const std::uint32_t asked_ever_min; // for large buffers to be kept
     mutable std::mutex lock;
     const std::unique_ptr<memory_source> system;
-    const std::uint32_t asked_min; // of another source, which may be slow, all buffers are kept
     std::array<buffer*, 260> free_lists{};
-    std::array<std::uint32_t, 260> asked{}; // for each class, up to large_asked_min
+    std::array<std::uint32_t, 260> asked_ever{}; // for each class, up to large_asked_ever_min
     memory_pool_statistics numbers;
 };
 
 memory_pool::memory_pool(std::uint64_t bytes_max)
-    : memory_pool{bytes_max, std::make_unique<buffer_memory>(), memory_kind::host} {}
+    : memory_pool{bytes_max, nullptr, memory_kind::host} {}
 
 memory_pool::memory_pool(std::uint64_t bytes_max, std::unique_ptr<memory_source> source,
                          memory_kind kind)
@@ -124,8 +125,8 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
         return error{errc::exhausted, "out of device memory: " + std::to_string(bytes) +
                                           " bytes wanted, " + std::to_string(numbers.bytes_in_use) +
                                           " of " + std::to_string(state_->bytes_max) + " in use"};
-    std::uint32_t& asked = state_->asked[class_index(capacity)];
-    asked = std::min(asked + 1, large_asked_min);
+    std::uint32_t& asked_ever = state_->asked_ever[class_index(capacity)];
+    asked_ever = std::min(asked_ever + 1, large_asked_ever_min);
     buffer*& head = state_->free_lists[class_index(capacity)];
     buffer* b = head;
     if (b != nullptr) {
@@ -152,7 +153,7 @@ void memory_pool::give_back(buffer* b) noexcept {
     state_->numbers.bytes_in_use -= b->capacity();
     const std::size_t of_class = class_index(b->capacity());
     if (!keeps_buffers ||
-        (b->capacity() >= large_bytes && state_->asked[of_class] < state_->asked_min)) {
+        (b->capacity() >= large_bytes && state_->asked_ever[of_class] < state_->asked_ever_min)) {
         state_->numbers.bytes_reserved -= b->capacity();
         return state_->destroy(b);
     }

@@ -126,6 +126,7 @@ class program_of_data final : public job {
     }
 
     actor_address spawn(const job_run& run) override {
+        TROUPE_CHECK(ready_.data != nullptr, "a job is prepared, and then spawned, once");
         ready_.run = run.number;
         ready_.listener = &run.listener;
         ready_.io = run.io;

@@ -61,6 +61,11 @@ struct Birds {
   }
 }
 
+struct Moss $A.doc("Its settings have the names of keys that app files of programs have, too.") {
+  data @0 :UInt32 $A.doc("A number.");
+  stop @1 :UInt32 $A.doc("Another.");
+}
+
 # ---- not settings ----
 
 struct SignedNumber {

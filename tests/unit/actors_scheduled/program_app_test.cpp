@@ -101,6 +101,26 @@ BOOST_AUTO_TEST_CASE(the_settings_of_a_program_are_read_by_its_own_schema) {
                "--set program.rose.height: must be 0.05 to 10, not \"99\"");
 }
 
+BOOST_AUTO_TEST_CASE(an_error_about_a_setting_is_placed_at_the_programs_own_key_before_another) {
+    const std::string why = ": too many";
+    const auto place = [&](const program_app& app, const std::string& key) {
+        const std::string all = app.at_setting({errc::usage, key + why}).message();
+        return all.substr(0, all.size() - why.size());
+    };
+    const program_app moss =
+        parse_program_app(
+            head + "program: {moss: {data: 5, stop: 6}}\n", "app.yaml", {},
+            program_app_kind({{"moss", capnp::Schema::from<proto::Moss>(), "Of few numbers."}}))
+            .value();
+    BOOST_TEST(place(moss, "data") == "app.yaml:3:24: program.moss.data");
+    BOOST_TEST(place(moss, "stop") == "app.yaml:3:33: program.moss.stop");
+    BOOST_TEST(place(moss, "data.scale").ends_with("program.moss.data.scale"));
+    BOOST_TEST(place(moss, "schedule").ends_with(" schedule"));
+    const program_app oak = parse("", "{oak: {age: 5}}");
+    BOOST_TEST(place(oak, "data") == "app.yaml:2:7: data");
+    BOOST_TEST(place(oak, "data.matrix") == "app.yaml:2:16: data.matrix");
+}
+
 BOOST_AUTO_TEST_CASE(a_schedule_may_be_named_or_only_divided) {
     BOOST_TEST(parse("schedule: cyclic\n").app().getSchedule().isCyclic());
     const program_app divided = parse("schedule: {workers: 4, shards: 2}\n");

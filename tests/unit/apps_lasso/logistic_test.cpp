@@ -6,9 +6,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include "apps/lasso/fit_sums.hpp"
+#include "apps/lasso/lasso_rows.hpp"
 #include "apps/lasso/logistic.hpp"
 #include "apps/lasso/newton_steps.hpp"
 #include "apps/lasso/row_fit.hpp"
+#include "kernels/cpu/cpu_device.hpp"
 #include "schemas/base/random.hpp"
 
 using namespace troupe;
@@ -44,11 +46,67 @@ struct small_data {
         BOOST_REQUIRE(builder.append(rows, values).ok());
         return shifted_columns{builder.finish().value()};
     }
+    std::unique_ptr<lasso_rows> part() {
+        std::vector<double> targets;
+        for (const bool one : is_one)
+            targets.push_back(one ? 1 : 0);
+        auto made = std::make_unique<lasso_rows>(rows_options{.memory = &memory,
+                                                              .loss = loss_kind::logistic,
+                                                              .label = {},
+                                                              .columns = 2,
+                                                              .rows = rows,
+                                                              .variables = {{0, 2}}});
+        const auto piece = scheduled::payload_of(memory, std::vector<std::int64_t>{},
+                                                 std::vector<std::int32_t>{}, values, targets);
+        BOOST_REQUIRE(made->take_data(piece.value()).ok());
+        BOOST_REQUIRE(made->data_is_complete().ok());
+        return made;
+    }
     double margin(std::size_t i, double a, double b, double constant) const {
         return a * static_cast<double>(values[2 * i]) + b * static_cast<double>(values[2 * i + 1]) +
                constant;
     }
 };
+
+void check_weighing(small_data& data, compute_context& context) {
+    const auto computes = data.part(), passes = data.part();
+    const scheduled::phase probe{1, true, to_payload(data.memory, probe_request{true}).value()};
+    const scheduled::phase later{3, true, to_payload(data.memory, probe_request{}).value()};
+    const update_request request{
+        .chosen = {0, 1}, .gram = {{.rows = {0, 1}, .columns = {}}}, .columns = {}};
+    const scheduled::phase update{4, false, to_payload(data.memory, request).value()};
+    const std::vector<std::int32_t> both{0, 1};
+    const std::array step{0.3, -0.4};
+    const auto moved = to_payload(
+        data.memory,
+        changes{.columns = both, .deltas = step, .before = std::array{0.0, 0.0}, .shift = 0.1});
+    for (const auto& part : {computes.get(), passes.get()}) {
+        const auto go = [&](const scheduled::phase& p) {
+            BOOST_TEST((part == computes.get() ? part->probe(p, 0, context).ok()
+                                               : part->pass(p, 1, context).ok()));
+        };
+        go(probe);
+        BOOST_REQUIRE(part->apply({2, moved.value()}).ok());
+        const auto taken = data.memory.statistics().allocations_total;
+        go(later);
+        if (part == passes.get())
+            BOOST_TEST(data.memory.statistics().allocations_total == taken);
+    }
+    const auto expected = computes->push(update, context), found = passes->push(update, context);
+    BOOST_REQUIRE(expected.ok() && found.ok());
+    const auto a = read_update_partial(*expected, request),
+               b = read_update_partial(*found, request);
+    BOOST_REQUIRE(a.ok() && b.ok());
+    BOOST_TEST(a->products == b->products, boost::test_tools::per_element());
+    BOOST_TEST(a->gram.products == b->gram.products, boost::test_tools::per_element());
+    // By the weights of the later probe.
+    double product = 0;
+    for (std::size_t i = 0; i < data.rows; ++i)
+        product += logistic_row_of(data.margin(i, 0.3, -0.4, 0.1), data.is_one[i]).weight *
+                   static_cast<double>(data.values[2 * i] * data.values[2 * i + 1]);
+    BOOST_REQUIRE(a->gram.products.size() == 1u);
+    BOOST_TEST(a->gram.products[0] == product, boost::test_tools::tolerance(1e-5));
+}
 
 } // namespace
 
@@ -186,6 +244,18 @@ BOOST_AUTO_TEST_CASE(a_problem_is_the_loss_to_the_second_order) {
         sum += static_cast<double>(data.values[2 * i]) *
                logistic_row_of(data.margin(i, 0.3, -0.4, 0.2), data.is_one[i]).weight;
     BOOST_TEST(sums[0] == sum, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(columns_are_weighted_when_their_products_are_asked_for) {
+    small_data data;
+    const monotonic_time time;
+    make_cpu_device({.memory_bytes_max = 1u << 20}, time)
+        .value()
+        ->submit({[&](compute_context& context) -> result<void> {
+                      check_weighing(data, context);
+                      return {};
+                  },
+                  [](const result<void>&, duration) {}}); // and waits
 }
 
 BOOST_AUTO_TEST_CASE(rows_refuse_targets_that_are_no_class) {

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_returned_buffer_is_given_out_again_without_asking_the_sys
 }
 
 #if !defined(__SANITIZE_ADDRESS__) // there a pool keeps nothing
-BOOST_AUTO_TEST_CASE(large_buffers_are_kept_once_their_size_has_been_asked_for_often) {
+BOOST_AUTO_TEST_CASE(large_buffers_are_kept_once_eight_of_their_size_have_ever_been_asked_for) {
     memory_pool pool{64 << 20};
     for (int step = 0; step < 7; ++step) {
         BOOST_TEST(pool.allocate(3 << 20).ok());
@@ -46,6 +46,18 @@ BOOST_AUTO_TEST_CASE(large_buffers_are_kept_once_their_size_has_been_asked_for_o
         BOOST_TEST(pool.allocate(3 << 20).ok());
     BOOST_TEST(pool.statistics().bytes_reserved >= 3u << 20);
     BOOST_TEST(pool.statistics().system_allocations_total == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(large_buffers_of_another_source_are_kept_at_once) {
+    class other_memory final : public memory_source {
+      public:
+        std::byte* take(std::size_t bytes) override { return new (std::nothrow) std::byte[bytes]; }
+        void give_back(std::byte* memory, std::size_t) override { delete[] memory; }
+    };
+    memory_pool pool{64 << 20, std::make_unique<other_memory>(), memory_kind::host};
+    for (int step = 0; step < 3; ++step)
+        BOOST_TEST(pool.allocate(3 << 20).ok());
+    BOOST_TEST(pool.statistics().system_allocations_total == 1u);
 }
 #endif
 

@@ -238,6 +238,51 @@ BOOST_AUTO_TEST_CASE(sparse_rows_that_arrive_count_against_the_bound_of_the_pool
     BOOST_TEST((appends(8u << 20, 6u << 20).failure().code() == errc::exhausted));
 }
 
+// One entry each, in turn in one of some ranges of columns.
+struct one_each {
+    std::vector<std::int64_t> starts{0};
+    std::vector<std::int32_t> columns;
+    std::vector<float> values;
+
+    one_each(std::size_t rows, std::size_t ranges) {
+        for (std::size_t i = 0; i < rows; ++i) {
+            columns.push_back(static_cast<std::int32_t>(65536 * (i % ranges) + i / ranges));
+            values.push_back(static_cast<float>(i));
+            starts.push_back(static_cast<std::int64_t>(values.size()));
+        }
+    }
+    sparse_rows all() const { return {starts, columns, values}; }
+};
+
+// With 8 bytes for each row in each range they would take 64 MB.
+BOOST_AUTO_TEST_CASE(few_entries_in_many_ranges_take_little_memory) {
+    constexpr std::size_t rows = 200000, ranges = 40;
+    memory_pool pool{32u << 20}; // of which the starts of columns take 21 MB
+    auto builder = sparse_columns_builder::make(pool, {rows, 65536 * ranges});
+    BOOST_REQUIRE(builder.ok());
+    BOOST_TEST(builder->append(one_each{rows, ranges}.all()).ok());
+    const auto x = builder->finish();
+    BOOST_REQUIRE(x.ok());
+    BOOST_TEST((*x)->all_entries() == rows);
+    bool same = true;
+    for (std::size_t i = 0; i < rows; ++i) {
+        const sparse_column entries = (*x)->column(65536 * (i % ranges) + i / ranges);
+        same &= entries.rows.size() == 1 && entries.rows[0] == static_cast<std::int32_t>(i) &&
+                entries.values[0] == static_cast<float>(i);
+    }
+    BOOST_TEST(same);
+}
+
+// The entries alone would have room.
+BOOST_AUTO_TEST_CASE(the_rows_of_a_range_count_against_the_bound_of_the_pool) {
+    constexpr std::size_t rows = 50000;
+    memory_pool pool{600000};
+    auto builder = sparse_columns_builder::make(pool, {rows, 65536});
+    BOOST_REQUIRE(builder.ok());
+    check_fails(builder->append(one_each{rows, 1}.all()), "the entries of a matrix",
+                errc::exhausted);
+}
+
 BOOST_AUTO_TEST_CASE(a_builder_takes_no_more_memory_than_it_says) {
     constexpr std::size_t rows = 3000, columns = 1000;
     memory_pool pool{256u << 20};
