@@ -14,7 +14,7 @@
 #   worker --BlockTurn--> the next worker                                    if the variables rotate
 #   leader --MarkPhase--> scheduler 0    all --StateSaved--> leader          at the phase that scheduler 0 marks
 #   leader --CommitComplete--> schedulers                                    when all have saved what they are at it
-#   leader --ReplaceWorkers--> schedulers  each --ProgramReady--> leader     if workers alone are lost
+#   leader --ReplaceWorkers--> schedulers  each --WorkersReplaced--> leader  if workers alone are lost
 #   worker --PhasePassed--> scheduler                                        for a phase that had been folded before
 #   scheduler --ProgramEnded--> leader                                       with its variables; of some programs workers, too
 #
@@ -117,10 +117,8 @@ struct StartProgram {
 }                               # attachments: those of `state`
 
 struct ProgramReady {
-  # Everybody to leader, in answer to StartProgram; a scheduler to leader, in answer to ReplaceWorkers.
+  # Everybody to leader, in answer to StartProgram.
   incarnation @0 :UInt32;
-  replayed @1 :UInt64;          # in answer to ReplaceWorkers: own phases that the new workers are sent again
-  forgotten @2 :Bool;           # the same: it does not keep all of them any more
 }
 
 struct BeginPhases {
@@ -129,8 +127,9 @@ struct BeginPhases {
 }
 
 struct ReplaceWorkers {
-  # Leader to every scheduler, with StartProgram to the new workers. Answered by ProgramReady. At BeginPhases the scheduler sends
-  # the new workers its phases from those on at which they are.
+  # Leader to every scheduler, when it sends StartProgram to workers that take the places of lost ones. Answered by
+  # WorkersReplaced. From BeginPhases on the scheduler sends each of them its own phases, beginning with the phase that
+  # `number` says.
   incarnation @0 :UInt32;       # it stays
   workers @1 :List(ReplacedWorker);
 }
@@ -139,6 +138,13 @@ struct ReplacedWorker {
   worker @0 :UInt32;
   address @1 :Run.ActorAddress;
   number @2 :UInt64;            # the phase of its state
+}
+
+struct WorkersReplaced {
+  # Scheduler to leader, in answer to ReplaceWorkers.
+  incarnation @0 :UInt32;
+  replayed @1 :UInt64;          # own phases that each of the new workers is sent again
+  forgotten @2 :Bool;           # it does not keep all of them any more: all have to go back
 }
 
 struct CommitComplete {

@@ -1,4 +1,6 @@
 // A scheduler and the workers that take the place of lost ones: what it keeps for them, and how it sends it.
+#include <algorithm>
+
 #include "actors/scheduled/scheduler_actor.hpp"
 
 namespace troupe::scheduled {
@@ -17,20 +19,20 @@ void scheduler_actor::replace_workers(proto::ReplaceWorkers::Reader body, const 
     for (const auto w : body.getWorkers())
         if (w.getWorker() >= run_.workers.size())
             return reject("a worker that the run has not");
-    frame_builder<proto::ProgramReady> ready;
-    ready.body().setIncarnation(run_.number);
+    frame_builder<proto::WorkersReplaced> replaced;
+    replaced.body().setIncarnation(run_.number);
     std::uint64_t replayed = 0;
     for (const auto w : body.getWorkers()) {
         if (!log_.begin_replay(w.getWorker(), w.getNumber())) {
-            ready.body().setForgotten(true);
+            replaced.body().setForgotten(true);
             continue;
         }
         run_.replace_worker(w.getWorker(), read_address(w.getAddress()));
         ledger_.worker_replaced(w.getWorker());
-        replayed += log_.phases_since(w.getNumber());
+        replayed = std::max(replayed, log_.phases_since(w.getNumber()));
     }
-    ready.body().setReplayed(replayed);
-    send(options_.leader, std::move(ready));
+    replaced.body().setReplayed(replayed);
+    send(options_.leader, std::move(replaced));
 }
 
 void scheduler_actor::phase_passed(proto::PhasePassed::Reader body, const frame& f) {
