@@ -154,8 +154,9 @@ struct CommitComplete {
 }
 
 struct Phase {
-  # Scheduler to every worker; to one that takes the place of a lost one also those since its state, as many ahead of what it
-  # has answered as actors/scheduled/phase_log.hpp says.
+  # Scheduler to every worker. To one that takes the place of a lost one also its phases since that one's state: until it has
+  # sent all, it sends phase k when k < n + 64, where n - 1 is the last of its phases that the worker has answered, by
+  # Partial or by PhasePassed, and n at first the phase of the state. So there are at most 64 schedulers.
   incarnation @0 :UInt32;
   number @1 :UInt64;
   probe @2 :Bool;
@@ -180,7 +181,7 @@ struct Partial {
 }                               # attachments: what the program's worker part has computed
 
 struct PhasePassed {
-  # Worker to the phase's scheduler: it is behind a phase that had been folded.
+  # Worker to the phase's scheduler: it is behind a phase that had been folded. Refused for any other phase.
   incarnation @0 :UInt32;
   number @1 :UInt64;
 }

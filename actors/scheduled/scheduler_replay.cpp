@@ -6,8 +6,10 @@
 namespace troupe::scheduled {
 
 void scheduler_actor::commit_complete(proto::CommitComplete::Reader body, const frame& f) {
-    if (is_of_leader(f) && body.getIncarnation() == run_.number)
-        log_.committed(body.getNumber());
+    if (!is_of_leader(f) || body.getIncarnation() != run_.number)
+        return;
+    log_.committed(body.getNumber());
+    show_progress();
 }
 
 // Also when this scheduler has ended: workers save what they are at the end.
@@ -36,20 +38,27 @@ void scheduler_actor::replace_workers(proto::ReplaceWorkers::Reader body, const 
 }
 
 void scheduler_actor::phase_passed(proto::PhasePassed::Reader body, const frame& f) {
+    const message_age age = run_.age_of(body.getIncarnation());
+    if (run_.is_gone(f.from()) || age == message_age::past)
+        return;
     const auto worker = run_.worker(f.from());
-    if (worker)
-        return answered(*worker, body.getIncarnation(), body.getNumber());
-    if (!run_.is_gone(f.from()) && run_.age_of(body.getIncarnation()) != message_age::past)
-        reject("the sender is no worker of this run");
+    if (!worker || age == message_age::future)
+        return reject("the sender is no worker of this run, or of another incarnation of it");
+    const std::uint64_t number = body.getNumber();
+    if (!ledger_.owns(number) || number >= ledger_.folded() ||
+        !answered(*worker, run_.number, number))
+        reject("phase " + std::to_string(number) + " is not one that the sender is to pass");
 }
 
-// The worker is behind this phase.
-void scheduler_actor::answered(std::uint32_t worker, std::uint32_t incarnation,
+// The worker is behind this phase. False: it cannot be.
+bool scheduler_actor::answered(std::uint32_t worker, std::uint32_t incarnation,
                                std::uint64_t number) {
     if (incarnation != run_.number || !log_.replays(worker) || !ledger_.owns(number))
-        return;
-    log_.answered(worker, number);
+        return true;
+    if (!log_.answered(worker, number))
+        return false;
     send_again(worker);
+    return true;
 }
 
 void scheduler_actor::send_again(std::uint32_t worker) {
