@@ -14,7 +14,7 @@
 #   worker --BlockTurn--> the next worker                                    if the variables rotate
 #   leader --MarkPhase--> scheduler 0    all --StateSaved--> leader          at the phase that scheduler 0 marks
 #   leader --CommitComplete--> schedulers                                    when all have saved what they are at it
-#   leader --ReplaceWorkers--> schedulers  each --ProgramReady--> leader     if workers alone are lost
+#   leader --ReplaceWorkers--> schedulers  each --WorkersReplaced--> leader  if workers alone are lost
 #   worker --PhasePassed--> scheduler                                        for a phase that had been folded before
 #   scheduler --ProgramEnded--> leader                                       with its variables; of some programs workers, too
 #
@@ -117,10 +117,8 @@ struct StartProgram {
 }                               # attachments: those of `state`
 
 struct ProgramReady {
-  # Everybody to leader, in answer to StartProgram; a scheduler to leader, in answer to ReplaceWorkers.
+  # Everybody to leader, in answer to StartProgram.
   incarnation @0 :UInt32;
-  replayed @1 :UInt64;          # in answer to ReplaceWorkers: own phases that the new workers are sent again
-  forgotten @2 :Bool;           # the same: it does not keep all of them any more
 }
 
 struct BeginPhases {
@@ -129,8 +127,9 @@ struct BeginPhases {
 }
 
 struct ReplaceWorkers {
-  # Leader to every scheduler, with StartProgram to the new workers. Answered by ProgramReady. At BeginPhases the scheduler sends
-  # the new workers its phases from those on at which they are.
+  # Leader to every scheduler, when it sends StartProgram to workers that take the places of lost ones. Answered by
+  # WorkersReplaced. From BeginPhases on the scheduler sends each of them its own phases, beginning with the phase that
+  # `number` says.
   incarnation @0 :UInt32;       # it stays
   workers @1 :List(ReplacedWorker);
 }
@@ -141,6 +140,13 @@ struct ReplacedWorker {
   number @2 :UInt64;            # the phase of its state
 }
 
+struct WorkersReplaced {
+  # Scheduler to leader, in answer to ReplaceWorkers.
+  incarnation @0 :UInt32;
+  replayed @1 :UInt64;          # own phases that each of the new workers is sent again
+  forgotten @2 :Bool;           # it does not keep all of them any more: all have to go back
+}
+
 struct CommitComplete {
   # Leader to every scheduler: nobody goes back behind this phase.
   incarnation @0 :UInt32;
@@ -148,8 +154,9 @@ struct CommitComplete {
 }
 
 struct Phase {
-  # Scheduler to every worker; to one that takes the place of a lost one also those since its state, as many ahead of what it
-  # has answered as actors/scheduled/phase_log.hpp says.
+  # Scheduler to every worker. To one that takes the place of a lost one also its phases since that one's state: until it has
+  # sent all, it sends phase k when k < n + 64, where n - 1 is the last of its phases that the worker has answered, by
+  # Partial or by PhasePassed, and n at first the phase of the state. So there are at most 64 schedulers.
   incarnation @0 :UInt32;
   number @1 :UInt64;
   probe @2 :Bool;
@@ -174,7 +181,7 @@ struct Partial {
 }                               # attachments: what the program's worker part has computed
 
 struct PhasePassed {
-  # Worker to the phase's scheduler: it is behind a phase that had been folded.
+  # Worker to the phase's scheduler: it is behind a phase that had been folded. Refused for any other phase.
   incarnation @0 :UInt32;
   number @1 :UInt64;
 }

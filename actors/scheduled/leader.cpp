@@ -35,6 +35,7 @@ leader::leader(actor_context& context, leader_options options)
     on<proto::SpawnFailed>(&leader::spawn_failed);
     on<proto::PieceTaken>(&leader::piece_taken);
     on<proto::ProgramReady>(&leader::ready);
+    on<proto::WorkersReplaced>(&leader::workers_replaced);
     on<proto::PhasesDone>(&leader::phases_done);
     on<proto::ProbeDone>(&leader::probe_done);
     on<proto::StateSaved>(&leader::state_saved);

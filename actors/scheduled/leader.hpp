@@ -94,7 +94,8 @@ class leader final : public actor {
     void start_incarnation();
     void start(std::size_t member);
     void ready(proto::ProgramReady::Reader body, const frame& f);
-    void begin();
+    void workers_replaced(proto::WorkersReplaced::Reader body, const frame& f);
+    void begin_if_ready();
     void phases_done(proto::PhasesDone::Reader body, const frame& f);
     void probe_done(proto::ProbeDone::Reader body, const frame& f);
     void state_saved(proto::StateSaved::Reader body, const frame& f);
@@ -107,7 +108,6 @@ class leader final : public actor {
     // ---- losses ----
     void go_back();
     void start_lost_workers();
-    std::vector<std::size_t> members_to_ask_again(const std::vector<std::size_t>& gone) const;
     void part_with(std::size_t member, const error& why);
 
     // ---- the end ----
@@ -173,9 +173,9 @@ class leader final : public actor {
         bool is_time_up = false; // by stop.seconds
     };
     struct answers {
-        std::vector<bool> started;               // by member: StartProgram, or ReplaceWorkers
+        std::vector<bool> started;               // by member: ProgramReady, or WorkersReplaced
         std::vector<std::size_t> lost_workers;   // that replay, of those
-        std::uint64_t replayed = 0;              // phases that they are sent again
+        std::uint64_t replayed = 0;              // phases that each of them is sent again
         std::map<std::size_t, saved_state> ends; // by member: what it is at the end
         std::set<std::size_t> saved_ends;        // members whose last StateSaved has come
     };

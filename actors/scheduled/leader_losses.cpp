@@ -31,6 +31,15 @@ result<void> place(cast& of, const device_choice& devices, std::size_t workers,
     return {};
 }
 
+// Those that are gone, and those that want data which has not all been dealt.
+std::vector<std::size_t> to_ask_again(std::vector<std::size_t> gone,
+                                      const std::vector<bool>& wanted) {
+    for (std::size_t w = 0; w < wanted.size(); ++w)
+        if (wanted[w] && std::ranges::count(gone, w) == 0)
+            gone.push_back(w);
+    return gone;
+}
+
 } // namespace
 
 void leader::on_down(actor_address who, const error& why) {
@@ -50,17 +59,19 @@ void leader::on_down(actor_address who, const error& why) {
                          std::ranges::all_of(gone, [&](std::size_t m) { return is_worker(m); });
     if (!replays)
         go_back();
-    std::vector<std::size_t> again = members_to_ask_again(gone);
+    const bool is_saved = commits_.latest() != nullptr; // what they are
+    const std::vector<std::size_t> again =
+        is_saved ? to_ask_again(gone, dealing_.wanted) : cast_.all();
     for (const std::size_t m : again)
         part_with(m, why);
     if (auto placed = place(cast_, devices_, workers(), again); !placed)
         return finish(error{errc::lost, why.message() + "; it carried " + carried + ", and " +
                                             placed.failure().message()});
-    const std::string from = commits_.latest() == nullptr
-                                 ? "the beginning"
-                                 : "phase " + std::to_string(commits_.phase());
+    const std::string from =
+        is_saved ? "phase " + std::to_string(commits_.phase()) : "the beginning";
     const std::string onward =
-        replays ? cast_.describe(again) + " takes over, and all others keep what they have computed"
+        replays ? cast_.describe(again) + (again.size() == 1 ? " takes over" : " take over") +
+                      ", and all others keep what they have computed"
                 : "the run goes on from " + from + " with " + cast_.describe(again);
     tell(run_note{why.message() + "; it carried " + carried + "; " + onward});
     enter(course::spawning);
@@ -74,17 +85,6 @@ void leader::go_back() {
     commits_.give_up_incomplete();
     if (intent_.commit == commit_state::marked)
         intent_.commit = commit_state::none; // one that is being written is complete
-}
-
-// Those that are gone, and those whose state is in no commit or whose data has not all been dealt.
-std::vector<std::size_t> leader::members_to_ask_again(const std::vector<std::size_t>& gone) const {
-    if (commits_.latest() == nullptr)
-        return cast_.all();
-    std::vector<std::size_t> again = gone;
-    for (std::size_t w = 0; w < workers(); ++w)
-        if (dealing_.wanted[w] && std::ranges::count(again, w) == 0)
-            again.push_back(w);
-    return again;
 }
 
 // It is asked for anew; if it is there it ends.
@@ -131,6 +131,24 @@ void leader::start_lost_workers() {
         }
         send(incarnation_.schedulers[s], std::move(message));
     }
+}
+
+void leader::workers_replaced(proto::WorkersReplaced::Reader body, const frame& f) {
+    const auto who = sender(body.getIncarnation(), f);
+    if (!who || (course_ != course::starting && !is_worker(*who)))
+        return; // another actor is lost: all start again
+    if (is_worker(*who) || extent_ == extent::all || answers_.started[*who])
+        return reject("the sender was not told of replaced workers");
+    if (body.getForgotten()) {
+        tell(run_note{"the phases since phase " + std::to_string(commits_.phase()) +
+                      " are too many to be kept; all go back to it; a smaller "
+                      "checkpoint.every_seconds avoids that"});
+        go_back();
+        return start_incarnation();
+    }
+    answers_.started[*who] = true;
+    answers_.replayed += body.getReplayed();
+    begin_if_ready();
 }
 
 } // namespace troupe::scheduled

@@ -28,7 +28,8 @@ std::string replay_text(const std::vector<std::size_t>& workers, std::uint64_t p
     std::vector<std::string> names;
     for (const std::size_t w : workers)
         names.push_back("worker-" + std::to_string(w));
-    return join(names) + (names.size() == 1 ? " replays " : " replay ") + counted(phases, "phase");
+    return join(names) + (names.size() == 1 ? " replays " : " replay ") + counted(phases, "phase") +
+           (names.size() == 1 ? "" : " each");
 }
 
 } // namespace
@@ -216,26 +217,18 @@ void leader::start(std::size_t m) {
 
 void leader::ready(proto::ProgramReady::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
-    if (!who)
-        return;
-    if (course_ != course::starting)
+    if (!who || course_ != course::starting)
         return; // another actor is lost: it will be asked to start again
-    if (answers_.started[*who])
+    const bool is_asked = extent_ == extent::all || is_worker(*who);
+    if (!is_asked || answers_.started[*who])
         return reject("the sender is ready already");
     answers_.started[*who] = true;
-    answers_.replayed += body.getReplayed();
-    if (extent_ == extent::lost_workers && body.getForgotten()) {
-        tell(run_note{"the phases since phase " + std::to_string(commits_.phase()) +
-                      " are too many to be kept; all go back to it; a smaller "
-                      "checkpoint.every_seconds avoids that"});
-        go_back();
-        return start_incarnation();
-    }
-    if (std::ranges::count(answers_.started, false) == 0)
-        begin();
+    begin_if_ready();
 }
 
-void leader::begin() {
+void leader::begin_if_ready() {
+    if (std::ranges::count(answers_.started, false) > 0)
+        return;
     enter(course::running);
     for (const actor_address scheduler : incarnation_.schedulers) {
         frame_builder<proto::BeginPhases> message;

@@ -5,10 +5,10 @@
 namespace troupe::scheduled {
 
 std::uint64_t logged_phase::bytes() const noexcept {
-    std::uint64_t sum = 0;
+    std::uint64_t sum = bytes_of_phase;
     for (const payload* all : {&sent.content, &due})
         for (const tensor& t : *all)
-            sum += t.bytes();
+            sum += bytes_of_tensor + t.bytes();
     return sum;
 }
 
@@ -56,10 +56,15 @@ const logged_phase* phase_log::next(std::uint32_t worker) {
     return &*at;
 }
 
-void phase_log::answered(std::uint32_t worker, std::uint64_t number) {
+bool phase_log::answered(std::uint32_t worker, std::uint64_t number) {
     const auto found = replays_.find(worker);
-    if (found != replays_.end())
-        found->second.done = std::max(found->second.done, number + 1);
+    if (found == replays_.end())
+        return true;
+    replay& r = found->second;
+    if (number >= r.next)
+        return false;
+    r.done = std::max(r.done, number + 1);
+    return true;
 }
 
 std::uint64_t phase_log::phases_since(std::uint64_t number) const noexcept {

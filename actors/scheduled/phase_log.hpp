@@ -23,20 +23,27 @@
 
 namespace troupe::scheduled {
 
-// A worker that replays is sent phases below this many from the last one that it has answered.
+// A worker that replays is sent phases up to this many beyond the last own one that it has answered (scheduled.capnp).
 inline constexpr std::uint64_t replay_ahead = 64;
+static_assert(replay_ahead >= schedulers_max,
+              "own phases are so far apart: the next one must be sent");
+static_assert(replay_ahead >= window_max,
+              "who replays must not compute fewer at a time than all others");
 
 struct logged_phase {
     phase sent;
     phase_mark mark = phase_mark::none;
     payload due; // the deltas that were sent with it
 
+    // Those of the tensors, and about what it and each of them takes besides.
     std::uint64_t bytes() const noexcept;
+    static constexpr std::uint64_t bytes_of_phase = 256;
+    static constexpr std::uint64_t bytes_of_tensor = 128;
 };
 
 struct log_limits {
     std::uint64_t phases = 1u << 16;
-    std::uint64_t bytes = 1u << 26; // of tensors
+    std::uint64_t bytes = 1u << 26; // logged_phase::bytes
 };
 
 class phase_log {
@@ -56,8 +63,9 @@ class phase_log {
     // The phase that is to be sent to the worker next, which then counts as sent. Null if it has to answer others first, or
     // has been sent all; in the latter case it is told of further phases as every worker is.
     const logged_phase* next(std::uint32_t worker);
-    // It has computed or passed this phase, which is one of this scheduler's.
-    void answered(std::uint32_t worker, std::uint64_t number);
+    // It has computed or passed this phase, which is one of this scheduler's. False if it replays and has not been sent the
+    // phase: nothing has changed.
+    bool answered(std::uint32_t worker, std::uint64_t number);
     bool replays(std::uint32_t worker) const { return replays_.contains(worker); }
 
     std::uint64_t size() const noexcept { return phases_.size(); }

@@ -175,8 +175,9 @@ class worker_part {
     }
 
     // In the place of push, or of probe for all schedulers, for a phase that has been folded: of a worker that takes the
-    // place of a lost one. What later results depend on changes as it does there; nothing else is computed. A part that
-    // changes in `apply` alone has nothing to do. As it stands here the phase is computed, and its results are dropped.
+    // place of a lost one. What later results depend on changes as it does there; nothing else is computed. As it stands
+    // here the phase is computed, and its results are dropped. A part that changes in `apply` alone overrides it to do
+    // nothing, which pays: the run waits while the new worker passes all phases since the last commit.
     virtual result<void> pass(const phase& p, std::uint32_t schedulers, compute_context& context) {
         for (std::uint32_t s = 0; s < (p.is_probe ? schedulers : 1); ++s)
             if (auto partial = p.is_probe ? probe(p, s, context) : push(p, context); !partial)

@@ -94,8 +94,7 @@ program_site site_of(const program_run& run, memory_pool& memory) {
 
 namespace {
 
-constexpr std::uint32_t workers_max = 1024; // agrees with program_app.capnp, like the next one
-constexpr std::uint32_t schedulers_max = 64;
+constexpr std::uint32_t workers_max = 1024; // agrees with program_app.capnp
 
 error bad(const std::string& sentence) {
     return {errc::protocol, "the run of a program: " + sentence};

@@ -18,7 +18,9 @@ enum class coupling : std::uint8_t {
     check, // variables that are correlated are not updated together
 };
 
-inline constexpr std::uint32_t window_max = 64; // agrees with program_app.capnp
+// These agree with program_app.capnp.
+inline constexpr std::uint32_t window_max = 64;
+inline constexpr std::uint32_t schedulers_max = 64;
 
 struct schedule_settings {
     schedule_kind kind = schedule_kind::dynamic;

@@ -28,14 +28,16 @@ scheduler_actor::scheduler_actor(actor_context& context, scheduler_actor_options
     facts_->set({{"phase", ""},
                  {"window", std::to_string(options_.shape.window)},
                  {"chosen", ""},
-                 {"probes", ""}});
+                 {"probes", ""},
+                 {"kept", ""}});
     if (options_.shape.scheduler == 0)
         show_workers(progress_.board());
 }
 
 void scheduler_actor::show_progress() const {
-    facts_->set(
-        {{"phase", std::to_string(ledger_.folded())}, {"probes", std::to_string(milestones_)}});
+    facts_->set({{"phase", std::to_string(ledger_.folded())},
+                 {"probes", std::to_string(milestones_)},
+                 {"kept", std::to_string(log_.size())}});
 }
 
 bool scheduler_actor::is_of_leader(const frame& f) {
@@ -130,8 +132,8 @@ void scheduler_actor::take_partial(proto::Partial::Reader body, const frame& f) 
     if (run_.is_gone(f.from()))
         return;
     const auto worker = run_.worker(f.from());
-    if (worker)
-        answered(*worker, body.getIncarnation(), body.getNumber());
+    if (worker && !answered(*worker, body.getIncarnation(), body.getNumber()))
+        return reject("phase " + std::to_string(body.getNumber()) + " has not been sent yet");
     const auto header = header_of(body);
     if (!header)
         return;

@@ -62,7 +62,7 @@ class scheduler_actor final : public actor {
     // ---- for workers that take the place of lost ones ----
     void replace_workers(proto::ReplaceWorkers::Reader body, const frame& f);
     void phase_passed(proto::PhasePassed::Reader body, const frame& f);
-    void answered(std::uint32_t worker, std::uint32_t incarnation, std::uint64_t number);
+    bool answered(std::uint32_t worker, std::uint32_t incarnation, std::uint64_t number);
     void send_again(std::uint32_t worker);
     void send_again_to_all();
 

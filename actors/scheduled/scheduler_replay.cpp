@@ -1,11 +1,15 @@
 // A scheduler and the workers that take the place of lost ones: what it keeps for them, and how it sends it.
+#include <algorithm>
+
 #include "actors/scheduled/scheduler_actor.hpp"
 
 namespace troupe::scheduled {
 
 void scheduler_actor::commit_complete(proto::CommitComplete::Reader body, const frame& f) {
-    if (is_of_leader(f) && body.getIncarnation() == run_.number)
-        log_.committed(body.getNumber());
+    if (!is_of_leader(f) || body.getIncarnation() != run_.number)
+        return;
+    log_.committed(body.getNumber());
+    show_progress();
 }
 
 // Also when this scheduler has ended: workers save what they are at the end.
@@ -17,37 +21,44 @@ void scheduler_actor::replace_workers(proto::ReplaceWorkers::Reader body, const 
     for (const auto w : body.getWorkers())
         if (w.getWorker() >= run_.workers.size())
             return reject("a worker that the run has not");
-    frame_builder<proto::ProgramReady> ready;
-    ready.body().setIncarnation(run_.number);
+    frame_builder<proto::WorkersReplaced> replaced;
+    replaced.body().setIncarnation(run_.number);
     std::uint64_t replayed = 0;
     for (const auto w : body.getWorkers()) {
         if (!log_.begin_replay(w.getWorker(), w.getNumber())) {
-            ready.body().setForgotten(true);
+            replaced.body().setForgotten(true);
             continue;
         }
         run_.replace_worker(w.getWorker(), read_address(w.getAddress()));
         ledger_.worker_replaced(w.getWorker());
-        replayed += log_.phases_since(w.getNumber());
+        replayed = std::max(replayed, log_.phases_since(w.getNumber()));
     }
-    ready.body().setReplayed(replayed);
-    send(options_.leader, std::move(ready));
+    replaced.body().setReplayed(replayed);
+    send(options_.leader, std::move(replaced));
 }
 
 void scheduler_actor::phase_passed(proto::PhasePassed::Reader body, const frame& f) {
+    const message_age age = run_.age_of(body.getIncarnation());
+    if (run_.is_gone(f.from()) || age == message_age::past)
+        return;
     const auto worker = run_.worker(f.from());
-    if (worker)
-        return answered(*worker, body.getIncarnation(), body.getNumber());
-    if (!run_.is_gone(f.from()) && run_.age_of(body.getIncarnation()) != message_age::past)
-        reject("the sender is no worker of this run");
+    if (!worker || age == message_age::future)
+        return reject("the sender is no worker of this run, or of another incarnation of it");
+    const std::uint64_t number = body.getNumber();
+    if (!ledger_.owns(number) || number >= ledger_.folded() ||
+        !answered(*worker, run_.number, number))
+        reject("phase " + std::to_string(number) + " is not one that the sender is to pass");
 }
 
-// The worker is behind this phase.
-void scheduler_actor::answered(std::uint32_t worker, std::uint32_t incarnation,
+// The worker is behind this phase. False: it cannot be.
+bool scheduler_actor::answered(std::uint32_t worker, std::uint32_t incarnation,
                                std::uint64_t number) {
     if (incarnation != run_.number || !log_.replays(worker) || !ledger_.owns(number))
-        return;
-    log_.answered(worker, number);
+        return true;
+    if (!log_.answered(worker, number))
+        return false;
     send_again(worker);
+    return true;
 }
 
 void scheduler_actor::send_again(std::uint32_t worker) {
