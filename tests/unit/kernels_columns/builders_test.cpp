@@ -273,13 +273,13 @@ BOOST_AUTO_TEST_CASE(few_entries_in_many_ranges_take_little_memory) {
     BOOST_TEST(same);
 }
 
-// The entries alone would have room.
-BOOST_AUTO_TEST_CASE(the_rows_of_a_range_count_against_the_bound_of_the_pool) {
-    constexpr std::size_t rows = 50000;
-    memory_pool pool{600000};
-    auto builder = sparse_columns_builder::make(pool, {rows, 65536});
+// The entries alone would have room, and so would each range.
+BOOST_AUTO_TEST_CASE(the_rows_of_ranges_count_against_the_bound_of_the_pool) {
+    constexpr std::size_t rows = 100000;
+    memory_pool pool{1200000};
+    auto builder = sparse_columns_builder::make(pool, {rows, 131072});
     BOOST_REQUIRE(builder.ok());
-    check_fails(builder->append(one_each{rows, 1}.all()), "the entries of a matrix",
+    check_fails(builder->append(one_each{rows, 2}.all()), "the entries of a matrix",
                 errc::exhausted);
 }
 
