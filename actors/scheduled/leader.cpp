@@ -171,8 +171,8 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
 }
 
 void leader::on_rejected(proto::Rejected::Reader body, const frame& f) {
-    if (body.getGone())
-        return; // on_down says why
+    if (body.getGone() || course_ == course::writing)
+        return; // on_down says why; a run that is over cannot fail by it
     if (!cast_.gone_with(f.from()).empty())
         finish(read_failure(body).in("a message was refused"));
 }

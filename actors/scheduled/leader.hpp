@@ -138,7 +138,7 @@ class leader final : public actor {
         std::vector<bool> wanted;          // by worker
         std::vector<std::uint32_t> pieces; // by worker: sent
         std::uint32_t unanswered = 0;
-        std::uint64_t round = 0; // counts losses: what was read before one is read again
+        std::uint64_t round = 0; // counts partings: what was read before one is read again
         source_state source = source_state::idle;
     };
     // What the run has to say of itself.

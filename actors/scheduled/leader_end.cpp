@@ -92,6 +92,9 @@ void leader::end_if_over() {
         (keeps_end && !also_workers && answers_.saved_ends.size() < cast_.size()))
         return;
     enter(course::writing);
+    for (std::size_t w = 0; w < workers(); ++w)
+        if (dealing_.wanted[w]) // nobody needs it any more, and its failure would be the run's
+            part_with(w, {errc::cancelled, "the run is over"});
     if (keeps_end && also_workers) {
         std::vector<saved_state> all;
         for (const auto& [member, state] : answers_.ends)

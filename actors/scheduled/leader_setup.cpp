@@ -107,6 +107,8 @@ void leader::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
 
 // ---- dealing ----
 
+// What is read for an earlier round is read again, or not needed any more: it fails nothing.
+
 void leader::deal() {
     enter(course::dealing);
     dealing_.source = dealing::source_state::reading;
@@ -119,6 +121,11 @@ void leader::deal() {
                               return;
                           dealing_.source = dealing::source_state::idle;
                           read_on();
+                      },
+                  .failed =
+                      [this, round = dealing_.round](const error& why) {
+                          if (round == dealing_.round)
+                              finish(why);
                       }});
 }
 
@@ -151,6 +158,11 @@ void leader::read_on() {
                           if (*read)
                               send_piece(std::move(**read));
                           read_on();
+                      },
+                  .failed =
+                      [this, round = dealing_.round](const error& why) {
+                          if (round == dealing_.round)
+                              finish(why);
                       }});
 }
 

@@ -95,7 +95,7 @@ class program_sim {
     simulator& sim() { return sim_; }
     node_runtime& node(std::size_t n) { return *nodes_[n]; }
     std::size_t nodes() const { return nodes_.size(); }
-    node_runtime& run_node() { return *run_node_; }
+    node_runtime& run_node() const { return *run_node_; }
     actor_address root() const { return root_; }
     const program_news& news() const { return news_; }
 

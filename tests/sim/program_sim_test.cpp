@@ -193,21 +193,23 @@ BOOST_AUTO_TEST_CASE(a_lost_node_changes_no_bit_of_a_program, *seeded) {
                              {.kills = {random.below(1500)}}) > 0;
         ++runs;
     }
-    BOOST_TEST(losses >
-               runs / 4); // others strike a node without actors of the run, or come too late
+    BOOST_TEST(
+        (seeds.are_few() ||
+         losses > runs / 4)); // others strike a node without actors of the run, or come too late
 }
 
 BOOST_AUTO_TEST_CASE(a_second_node_that_is_lost_while_the_run_recovers_changes_no_bit, *seeded) {
     std::size_t losses = 0;
     std::size_t runs = 0;
-    for (const std::uint64_t seed : seed_range{100}) {
+    const seed_range seeds{100};
+    for (const std::uint64_t seed : seeds) {
         random_stream random{seed, 1};
         const std::uint32_t windows[] = {0, 2, 8};
         losses += check_same(seed, 2 + seed % 3, 1 + seed / 3 % 3, windows[seed / 9 % 3],
                              {.kills = {random.below(800), random.below(120)}}) > 1;
         ++runs;
     }
-    BOOST_TEST(losses > runs / 4);
+    BOOST_TEST((seeds.are_few() || losses > runs / 4));
 }
 
 BOOST_AUTO_TEST_CASE(the_actors_of_a_run_say_how_far_it_is) {

@@ -199,6 +199,7 @@ void run_for(program_sim& run, std::uint64_t messages) {
 }
 
 struct outcomes {
+    bool are_few = false; // fewer seeds than by default: they say little together
     std::size_t runs = 0;
     std::size_t replays = 0;
     std::size_t second_replays = 0; // that began before the first had ended, or just behind
@@ -207,8 +208,9 @@ struct outcomes {
 };
 
 struct disturbance {
-    bool has_second =
-        false; // another one is lost while the first one's place is taken, or replayed
+    // Another one is lost while the first one's place is taken, or replayed: of a worker, or with a scheduler.
+    bool has_second = false;
+    bool is_scheduler_second = false;
     std::uint64_t device_memory = 1u << 28;
     duration between_commits = std::chrono::minutes{1};
     bool has_checkpoints = false; // then workers save what they are behind the end, too
@@ -245,8 +247,9 @@ void check_same(std::uint64_t seed, const followed& p, const disturbance& by, ou
         run_for(run, random.below(100));
         // The spare node, where the first one's place has been taken, or another worker's.
         if (!has_ended(run))
-            run.kill(random.below(2) == 0 || d.workers - 2 < d.schedulers ? d.workers
-                                                                          : d.workers - 2);
+            run.kill(by.is_scheduler_second                                 ? 0
+                     : random.below(2) == 0 || d.workers - 2 < d.schedulers ? d.workers
+                                                                            : d.workers - 2);
     }
     const end_of_run end = end_of(run, p, folder);
     BOOST_TEST((end.files == expected.files));
@@ -262,8 +265,9 @@ void check_same(std::uint64_t seed, const followed& p, const disturbance& by, ou
 }
 
 outcomes check_all(std::uint64_t seeds, const disturbance& by, std::size_t programs_max = 100) {
-    outcomes all;
-    for (const std::uint64_t seed : seed_range{seeds})
+    const seed_range range{seeds};
+    outcomes all{.are_few = range.are_few()};
+    for (const std::uint64_t seed : range)
         for (const followed& p :
              std::span{programs()}.first(std::min(programs_max, programs().size())))
             BOOST_TEST_CONTEXT(p.name << ", seed " << seed)
@@ -279,38 +283,44 @@ BOOST_AUTO_TEST_SUITE(replays_in_the_simulator)
 
 BOOST_AUTO_TEST_CASE(a_lost_worker_replays_and_nobody_else_goes_back, *seeded) {
     const outcomes all = check_all(50, {});
-    BOOST_TEST(all.replays > all.runs * 3 / 4);
-    BOOST_TEST(all.returns < all.runs / 8); // lost before the first commit
+    BOOST_TEST((all.are_few || all.replays > all.runs * 3 / 4));
+    BOOST_TEST((all.are_few || all.returns < all.runs / 8)); // lost before the first commit
 }
 
 BOOST_AUTO_TEST_CASE(a_second_worker_that_is_lost_meanwhile_changes_no_bit, *seeded) {
     const outcomes all = check_all(30, {.has_second = true});
-    BOOST_TEST(all.replays > all.runs / 2);
-    BOOST_TEST(all.second_replays > all.runs / 8);
+    BOOST_TEST((all.are_few || all.replays > all.runs / 2));
+    BOOST_TEST((all.are_few || all.second_replays > all.runs / 8));
+}
+
+BOOST_AUTO_TEST_CASE(a_scheduler_that_is_lost_meanwhile_takes_all_back_to_the_same_bits, *seeded) {
+    const outcomes all = check_all(20, {.has_second = true, .is_scheduler_second = true});
+    BOOST_TEST((all.are_few || all.replays > all.runs / 4));
+    BOOST_TEST((all.are_few || all.returns > all.runs / 2));
 }
 
 BOOST_AUTO_TEST_CASE(two_workers_that_are_lost_with_their_node_replay_together, *seeded) {
     const outcomes all = check_all(20, {.has_pairs = true});
-    BOOST_TEST(all.pairs > all.runs * 3 / 4);
+    BOOST_TEST((all.are_few || all.pairs > all.runs * 3 / 4));
 }
 
-BOOST_AUTO_TEST_CASE(commits_that_were_half_made_become_whole, *seeded) {
-    const outcomes all = check_all(30, {.between_commits = std::chrono::milliseconds{3}});
-    BOOST_TEST(all.replays > all.runs / 2);
+BOOST_AUTO_TEST_CASE(commits_every_few_phases_change_no_bit_of_a_replay, *seeded) {
+    const outcomes all = check_all(20, {.between_commits = std::chrono::milliseconds{3}});
+    BOOST_TEST((all.are_few || all.replays > all.runs / 2));
 }
 
 // At the end schedulers have ended, and a worker that is lost then replays nevertheless.
 BOOST_AUTO_TEST_CASE(what_workers_are_at_the_end_is_saved_by_those_that_replay, *seeded) {
     const outcomes all = check_all(60, {.has_checkpoints = true});
-    BOOST_TEST(all.runs > 50u); // others have ended before
-    BOOST_TEST(all.replays > all.runs / 2);
+    BOOST_TEST((all.are_few || all.runs > 50u)); // others have ended before
+    BOOST_TEST((all.are_few || all.replays > all.runs / 2));
 }
 
 // Schedulers keep a few phases of this program only.
 BOOST_AUTO_TEST_CASE(all_go_back_where_the_phases_since_the_commit_are_forgotten, *seeded) {
     const outcomes all = check_all(40, {.device_memory = 1u << 17}, 1);
-    BOOST_TEST(all.replays < all.runs / 2);
-    BOOST_TEST(all.returns > all.runs / 2);
+    BOOST_TEST((all.are_few || all.replays < all.runs / 2));
+    BOOST_TEST((all.are_few || all.returns > all.runs / 2));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

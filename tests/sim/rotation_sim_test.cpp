@@ -166,22 +166,25 @@ BOOST_AUTO_TEST_CASE(no_storm_changes_a_bit_of_a_rotation, *seeded) {
 
 BOOST_AUTO_TEST_CASE(a_lost_node_changes_no_bit_of_a_rotation, *seeded) {
     std::size_t losses = 0, runs = 0;
-    for (const std::uint64_t seed : seed_range{200}) {
+    const seed_range seeds{200};
+    for (const std::uint64_t seed : seeds) {
         random_stream random{seed, 3};
         losses += check_same(seed, shape_of(seed), {random.below(1000)}) > 0;
         ++runs;
     }
-    BOOST_TEST(losses > runs / 4); // others strike a node without actors, or come too late
+    BOOST_TEST((seeds.are_few() ||
+                losses > runs / 4)); // others strike a node without actors, or come too late
 }
 
 BOOST_AUTO_TEST_CASE(a_second_node_that_is_lost_while_a_rotation_recovers_changes_no_bit, *seeded) {
     std::size_t losses = 0, runs = 0;
-    for (const std::uint64_t seed : seed_range{100}) {
+    const seed_range seeds{100};
+    for (const std::uint64_t seed : seeds) {
         random_stream random{seed, 4};
         losses += check_same(seed, shape_of(seed), {random.below(600), random.below(120)}) > 1;
         ++runs;
     }
-    BOOST_TEST(losses > runs / 4);
+    BOOST_TEST((seeds.are_few() || losses > runs / 4));
 }
 
 BOOST_AUTO_TEST_CASE(saving_and_loading_changes_no_bit_of_a_rotation) {
