@@ -124,12 +124,10 @@ BOOST_AUTO_TEST_CASE(targets_that_break_a_rule_are_refused_at_their_place) {
         settings.target_column = "y";
         return settings;
     };
-    BOOST_TEST(said(column("x,y\n1,1\n\n2,5\n")) ==
-               "data.matrix.features: t: line 4: a target is too large");
-    BOOST_TEST(said(column("x,y\n1,1\n2,1\n")) ==
-               "data.matrix.features: t: line 3: all targets are too small");
+    BOOST_TEST(said(column("x,y\n1,1\n\n2,5\n")) == "t: line 4: a target is too large");
+    BOOST_TEST(said(column("x,y\n1,1\n2,1\n")) == "t: line 3: all targets are too small");
     BOOST_TEST(said(features_in(plain("s", "1 1:1\n6 1:1 2:1\n"))) ==
-               "data.matrix.features: s: line 2: a target is too large");
+               "s: line 2: a target is too large");
     BOOST_TEST(said(with_targets(two_rows, plain("y", "1\n9\n"))) ==
                "data.matrix.targets: y: line 2: a target is too large");
     BOOST_TEST(said(with_targets(two_rows, plain("y", "1\n1\n"))) ==
