@@ -15,8 +15,7 @@ result<void> place(cast& of, const device_choice& devices, std::size_t workers,
     for (std::size_t w = 0; w < workers; ++w)
         if (std::ranges::count(members, w) == 0)
             in_use.push_back(of.where(w));
-    const error nowhere{errc::lost,
-                        "no node is left to go on; join nodes to the cluster and run again"};
+    const error nowhere{errc::lost, "no node is left to go on"};
     for (std::size_t m = 0; m < of.size(); ++m) {
         if (std::ranges::count(members, m) == 0)
             continue;
@@ -65,8 +64,12 @@ void leader::on_down(actor_address who, const error& why) {
     for (const std::size_t m : again)
         part_with(m, why);
     if (auto placed = place(cast_, devices_, workers(), again); !placed)
-        return finish(error{errc::lost, why.message() + "; it carried " + carried + ", and " +
-                                            placed.failure().message()});
+        return finish(error{
+            errc::lost,
+            why.message() + "; it carried " + carried + ", and " + placed.failure().message() +
+                (report_.checkpoint.empty()
+                     ? "; start nodes and run again"
+                     : "; start nodes and go on from " + report_.checkpoint + " by --resume")});
     const std::string from =
         is_saved ? "phase " + std::to_string(commits_.phase()) : "the beginning";
     const std::string onward =
