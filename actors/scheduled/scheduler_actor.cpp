@@ -70,7 +70,9 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     to_mark_ = phase_mark::none;
     has_sent_result_ = false;
     ledger_ = std::move(ledger);
-    log_ = phase_log{{.bytes = options_.compute->memory().bytes_max() / log_share}, state->number};
+    log_limits limits;
+    limits.bytes = std::min(limits.bytes, options_.compute->memory().bytes_max() / log_share);
+    log_ = phase_log{limits, state->number};
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
     // A run that goes on with more sweeps, or with no bound of them, does not end where it would have.
