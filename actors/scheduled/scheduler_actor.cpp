@@ -1,5 +1,7 @@
 #include "actors/scheduled/scheduler_actor.hpp"
 
+#include <algorithm>
+
 #include "actors/scheduled/run_bounds.hpp"
 #include "actors/scheduled/scheduler_compute.hpp"
 
