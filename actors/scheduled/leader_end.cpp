@@ -78,7 +78,7 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     if (!is_worker(*who))
         report_.bound = bound_reached(read_stop(options_.what.app.getStop()),
                                       {state->end.is_done, intent_.is_time_up, state->milestones,
-                                       std::max(report_.phases, state->number)});
+                                       std::max(report_.phases, state->number), report_.numbers});
     answers_.ends.try_emplace(*who, std::move(*state));
     end_if_over();
 }
@@ -151,7 +151,7 @@ void leader::write_result() {
         return finish(ended.failure());
     out->run = std::move(*ended);
     work_.submit(*options_.io,
-                 {.work = [out, write = options_.what.what->write_result,
+                 {.work = [out, write = options_.what.what->write_result, rows = options_.data,
                            mark = options_.result_mark](compute_context&) -> result<void> {
                       std::error_code failed;
                       std::filesystem::create_directories(out->site.directory, failed);
@@ -161,6 +161,9 @@ void leader::write_result() {
                                                      "; choose another result.directory"};
                       if (auto marked = write_result_mark(out->site.directory, mark); !marked)
                           return marked;
+                      if (auto rewound = rows->rewind(); !rewound)
+                          return rewound;
+                      out->site.rows = rows.get();
                       auto files = write(out->site, out->run);
                       if (!files)
                           return files.failure();
