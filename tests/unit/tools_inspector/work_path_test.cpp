@@ -1,7 +1,10 @@
 // One piece of work of any kind of job, as follow work=N shows it.
 #include <boost/test/unit_test.hpp>
 
+#include <sstream>
+
 #include "tests/unit/tools_inspector/look.hpp"
+#include "tools/inspector/views.hpp"
 #include "tools/inspector/work_path.hpp"
 
 using namespace troupe;
