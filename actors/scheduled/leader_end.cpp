@@ -5,6 +5,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/scheduled/leader.hpp"
+#include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/result_mark.hpp"
 
 namespace troupe::scheduled {
@@ -30,7 +31,7 @@ error end_is_unsaved(const error& why, const std::string& checkpoint) {
 // The result of a run that is over is written also where its last checkpoint cannot be; but whoever goes on by --resume must
 // not take its end for saved.
 void leader::write_checkpoint() {
-    const bool is_last = course_ == course::writing;
+    const bool is_last = course_.now() == run_course::writing;
     const auto commit = std::make_shared<saved_commit>(
         saved_commit{shape_of(options_.what), *commits_.latest(), {}});
     if (is_last)
@@ -70,7 +71,7 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
         return;
     if (is_worker(*who) && !ends_with_workers(options_.what))
         return reject("a worker does not end the run");
-    if (!are_phases_under_way())
+    if (!course_.are_phases_under_way())
         return; // an actor is lost: the end will be computed again
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
@@ -87,11 +88,12 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
 void leader::end_if_over() {
     const bool also_workers = ends_with_workers(options_.what);
     const bool keeps_end = options_.checkpoints != nullptr;
-    if (!are_phases_under_way() ||
+    if (!course_.are_phases_under_way() ||
         answers_.ends.size() < schedulers() + (also_workers ? workers() : 0) ||
         (keeps_end && !also_workers && answers_.saved_ends.size() < cast_.size()))
         return;
-    enter(course::writing);
+    course_.all_have_ended();
+    show_course();
     for (std::size_t w = 0; w < workers(); ++w)
         if (dealing_.wanted[w]) // nobody needs it any more, and its failure would be the run's
             part_with(w, {errc::cancelled, "the run is over"});
@@ -150,47 +152,48 @@ void leader::write_result() {
     if (!ended)
         return finish(ended.failure());
     out->run = std::move(*ended);
-    work_.submit(*options_.io,
-                 {.work = [out, write = options_.what.what->write_result,
-                           mark = options_.result_mark](compute_context&) -> result<void> {
-                      std::error_code failed;
-                      std::filesystem::create_directories(out->site.directory, failed);
-                      if (failed)
-                          return error{errc::io, out->site.directory.string() + ": " +
-                                                     failed.message() +
-                                                     "; choose another result.directory"};
-                      if (auto marked = write_result_mark(out->site.directory, mark); !marked)
-                          return marked;
-                      auto files = write(out->site, out->run);
-                      if (!files)
-                          return files.failure();
-                      out->files = std::move(*files);
-                      out->files.emplace_back(result_mark_name);
-                      return {};
-                  },
-                  .then =
-                      [this, out] {
-                          for (const std::string& file : out->files)
-                              report_.files.push_back((out->site.directory / file).string());
-                          finish(report_.failure);
-                      }});
+    work_.submit(
+        *options_.io,
+        {.work = [out, write = options_.what.what->write_result,
+                  mark = options_.result_mark](compute_context&) -> result<void> {
+             std::error_code failed;
+             std::filesystem::create_directories(out->site.directory, failed);
+             if (failed)
+                 return error{errc::io, out->site.directory.string() + ": " + failed.message() +
+                                            "; choose another result.directory"};
+             if (auto marked = write_result_mark(out->site.directory, mark); !marked)
+                 return marked;
+             auto files = call_part("write_result", [&] { return write(out->site, out->run); });
+             if (!files)
+                 return files.failure();
+             out->files = std::move(*files);
+             out->files.emplace_back(result_mark_name);
+             return {};
+         },
+         .then =
+             [this, out] {
+                 for (const std::string& file : out->files)
+                     report_.files.push_back((out->site.directory / file).string());
+                 finish(report_.failure);
+             }});
 }
 
 // Once: the run ends at the next phase that is chosen. Once more, or before the first phase: at once.
 void leader::stop(proto::StopRun::Reader, const frame&) {
     const bool is_again = report_.failure.has_value();
     report_.failure = error{errc::cancelled, "stopped"};
-    if (course_ == course::writing)
+    if (course_.now() == run_course::writing)
         return;
-    if (is_again || !are_phases_under_way())
+    if (is_again || !course_.are_phases_under_way())
         return finish(report_.failure);
     go_for(wish::stop);
 }
 
 void leader::finish(std::optional<error> failure) {
-    if (course_ == course::finished)
+    if (course_.now() == run_course::finished)
         return;
-    enter(course::finished);
+    course_.finish();
+    show_course();
     work_.forget();
     if (failure && failure->code() == errc::cancelled)
         failure = error{errc::cancelled, report_.stopped_text()};
