@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <type_traits>
 
 #include "actors/runtime/well_known.hpp"
@@ -14,8 +15,16 @@ static_assert(std::has_unique_object_representations_v<trace_event>,
               "every byte is copied as part of a word");
 
 trace_ring::trace_ring(std::size_t capacity)
-    : mask_{std::bit_ceil(std::max<std::size_t>(capacity, 2)) - 1},
-      slots_{std::make_unique<slot[]>(mask_ + 1)}, labels_{"other"} {}
+    : mask_{std::bit_ceil(std::max<std::size_t>(capacity, 2)) - 1}, slots_{make_slots(mask_ + 1)},
+      labels_{"other"} {}
+
+trace_ring::slot_memory trace_ring::make_slots(std::size_t count) {
+    static_assert(alignof(slot) >= std::atomic_ref<std::uint64_t>::required_alignment);
+    auto* const slots = static_cast<slot*>(std::calloc(count, sizeof(slot)));
+    if (slots == nullptr)
+        throw std::bad_alloc{};
+    return slot_memory{slots};
+}
 
 void trace_ring::record(const trace_event& event) noexcept {
     std::array<std::uint64_t, words> content;
@@ -25,15 +34,16 @@ void trace_ring::record(const trace_event& event) noexcept {
     slot& s = slots_[position & mask_];
     // A writer that was held up for a whole turn of the ring may still be at this slot. Then this event is not recorded;
     // readers find the slot without it and count it as lost.
-    std::uint64_t before = s.state.load(std::memory_order_relaxed);
+    const std::atomic_ref state{s.state};
+    std::uint64_t before = state.load(std::memory_order_relaxed);
     if ((before & 1) != 0 || before > 2 * position ||
-        !s.state.compare_exchange_strong(before, 2 * position + 1, std::memory_order_relaxed))
+        !state.compare_exchange_strong(before, 2 * position + 1, std::memory_order_relaxed))
         return;
     // Orders the odd state before the words: a reader that sees a new word sees that the slot is in motion.
     std::atomic_thread_fence(std::memory_order_release);
     for (std::size_t i = 0; i < words; ++i)
-        s.content[i].store(content[i], std::memory_order_relaxed);
-    s.state.store(2 * position + 2, std::memory_order_release);
+        std::atomic_ref{s.content[i]}.store(content[i], std::memory_order_relaxed);
+    state.store(2 * position + 2, std::memory_order_release);
 }
 
 trace_batch trace_ring::read(std::uint64_t cursor, std::size_t max) const {
@@ -47,16 +57,17 @@ trace_batch trace_ring::read(std::uint64_t cursor, std::size_t max) const {
         batch.next = oldest;
     }
     while (batch.next < end && batch.events.size() < max) {
-        const slot& s = slots_[batch.next & mask_];
+        slot& s = slots_[batch.next & mask_];
+        const std::atomic_ref state{s.state};
         const std::uint64_t complete = 2 * batch.next + 2;
-        const std::uint64_t before = s.state.load(std::memory_order_acquire);
+        const std::uint64_t before = state.load(std::memory_order_acquire);
         if (before < complete && end - batch.next <= capacity() / 2)
             break; // it is being written; if it never completes, the ring's next half turn decides that it is lost
         std::array<std::uint64_t, words> content;
         for (std::size_t i = 0; i < words; ++i)
-            content[i] = s.content[i].load(std::memory_order_relaxed);
+            content[i] = std::atomic_ref{s.content[i]}.load(std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_acquire);
-        if (before == complete && s.state.load(std::memory_order_relaxed) == complete)
+        if (before == complete && state.load(std::memory_order_relaxed) == complete)
             std::memcpy(static_cast<void*>(&batch.events.emplace_back()), content.data(),
                         sizeof content);
         else

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -91,13 +92,20 @@ class trace_ring {
     // An event as words, so that a reader may copy it while a writer overwrites it and notice
     // afterwards: `state` is 2 * position + 2 when the event at `position` is complete and odd
     // while a writer is at it.
+    // Both are plain words that are accessed by std::atomic_ref alone: memory of zeros is an empty
+    // ring, and the system gives it as events come. A node that records few takes few pages.
     struct slot {
-        std::atomic<std::uint64_t> state{0};
-        std::array<std::atomic<std::uint64_t>, words> content{};
+        std::uint64_t state;
+        std::array<std::uint64_t, words> content;
     };
+    struct free_slots {
+        void operator()(slot* slots) const noexcept { std::free(slots); }
+    };
+    using slot_memory = std::unique_ptr<slot[], free_slots>;
+    static slot_memory make_slots(std::size_t count);
 
     std::size_t mask_;
-    std::unique_ptr<slot[]> slots_;
+    slot_memory slots_;
     alignas(64) std::atomic<std::uint64_t> next_{0};
 
     mutable std::mutex names_lock_;

@@ -12,9 +12,6 @@ namespace troupe::scheduled {
 
 namespace {
 
-const char* const course_names[] = {"spawning", "dealing", "starting",
-                                    "running",  "writing", "finished"};
-
 // As inspectors see it.
 milestone_board::milestone shown(std::uint32_t number, duration since_start,
                                  const std::vector<named_number>& numbers) {
@@ -45,13 +42,8 @@ leader::leader(actor_context& context, leader_options options)
     on<proto::StopRun>(&leader::stop);
     show_facts(facts_);
     show_milestones(report_.board);
-    enter(course::spawning);
+    show_course();
     facts_->set({{"commit", "none"}, {"losses", "0"}});
-}
-
-void leader::enter(course next) {
-    course_ = next;
-    facts_->set("course", course_names[static_cast<std::size_t>(next)]);
 }
 
 std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame& f) {
@@ -77,7 +69,7 @@ void leader::mark(proto::Mark how) {
 // What the run is to do besides its phases; asked for again in each incarnation.
 void leader::go_for(wish what) {
     intent_.wish = what;
-    if (!are_phases_under_way())
+    if (!course_.are_phases_under_way())
         return;                                           // begin() comes back to it
     const bool is_unsaved = commits_.latest() == nullptr; // then a loss means to begin anew
     if (what == wish::stop)
@@ -91,7 +83,7 @@ void leader::go_for(wish what) {
 void leader::commit_is_due(proto::CommitDue::Reader body, const frame& f) {
     if (f.from() != self())
         return reject("only the leader tells itself so");
-    if (!are_phases_under_way() || body.getIncarnation() != incarnation_.number)
+    if (!course_.are_phases_under_way() || body.getIncarnation() != incarnation_.number)
         return;
     if (intent_.commit == commit_state::none && intent_.wish == wish::go_on) {
         intent_.commit = commit_state::marked;
@@ -142,6 +134,8 @@ void leader::probe_done(proto::ProbeDone::Reader body, const frame& f) {
     ++report_.milestones;
     report_.milestone_began = now();
     report_.milestone_phase = report_.phases;
+    if (!f.tensors().empty())
+        write_so_far({f.tensors().begin(), f.tensors().end()});
 }
 
 void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
@@ -171,7 +165,7 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
 }
 
 void leader::on_rejected(proto::Rejected::Reader body, const frame& f) {
-    if (body.getGone() || course_ == course::writing)
+    if (body.getGone() || course_.now() == run_course::writing)
         return; // on_down says why; a run that is over cannot fail by it
     if (!cast_.gone_with(f.from()).empty())
         finish(read_failure(body).in("a message was refused"));

@@ -27,8 +27,10 @@
 #include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/device_choice.hpp"
 #include "actors/scheduled/program_run.hpp"
+#include "actors/scheduled/repeated_losses.hpp"
 #include "actors/scheduled/run_bounds.hpp"
 #include "actors/scheduled/run_checkpoints.hpp"
+#include "actors/scheduled/run_course.hpp"
 #include "actors/scheduled/run_incarnation.hpp"
 #include "schemas/base/quantities.hpp"
 #include "schemas/scheduled.capnp.h"
@@ -55,24 +57,14 @@ class leader final : public actor {
     leader(actor_context& context, leader_options options);
 
   private:
-    enum class course : std::uint8_t {
-        spawning, // its actors, at first or anew
-        dealing,  // data to workers that have none
-        starting, // an incarnation: all load their state
-        running,
-        writing, // the result
-        finished,
-    };
-    void enter(course next);
-    // Whom spawning, dealing and starting are for: all, or lost workers, while the phases of the others go on.
-    enum class extent : std::uint8_t { all, lost_workers };
-    bool are_phases_under_way() const noexcept {
-        return course_ == course::running ||
-               (extent_ == extent::lost_workers && course_ < course::running);
-    }
     // What the run is to do besides its phases.
     enum class wish : std::uint8_t { go_on, stop };
     enum class commit_state : std::uint8_t { none, marked, writing }; // of one that is under way
+    enum class so_far_state : std::uint8_t {
+        idle,
+        writing,
+        failed
+    }; // of what there is of the result
 
     void on_start() override;
     void on_down(actor_address who, const error& why) override;
@@ -113,6 +105,7 @@ class leader final : public actor {
     // ---- the end ----
     void ended(proto::ProgramEnded::Reader body, const frame& f);
     void end_if_over();
+    void write_so_far(payload so_far);
     void write_result();
     void stop(proto::StopRun::Reader body, const frame& f);
     void finish(std::optional<error> failure);
@@ -123,6 +116,7 @@ class leader final : public actor {
     bool is_worker(std::size_t member) const noexcept { return member < workers(); }
     // The member that sent a message of this incarnation. None: it is of an earlier one, and dropped, or rejected.
     std::optional<std::size_t> sender(std::uint32_t incarnation, const frame& f);
+    void show_course() { facts_->set("course", course_.name()); } // to inspectors
     template <class News>
     void tell(const News& news) {
         send(listener_, event_of(run(), news));
@@ -158,12 +152,14 @@ class leader final : public actor {
         std::string checkpoint;            // folder of the last one
         std::string bound;                 // of `stop`, that has ended the run
         standstill still;
+        so_far_state so_far = so_far_state::idle;
 
         std::string stopped_text() const {
-            std::string text = "stopped after " + counted(milestones, "sweep");
-            if (!checkpoint.empty())
-                text += "; " + checkpoint + " is saved, --resume goes on from it";
-            return text;
+            return "stopped after " + counted(milestones, "sweep") + onward_text();
+        }
+        std::string onward_text() const {
+            return checkpoint.empty() ? ""
+                                      : "; " + checkpoint + " is saved, --resume goes on from it";
         }
     };
 
@@ -181,13 +177,13 @@ class leader final : public actor {
     };
 
     leader_options options_;
-    course course_ = course::spawning;
-    extent extent_ = extent::all;
+    run_course course_;
     cast cast_;
     device_choice devices_;
     const std::shared_ptr<share_dealer> dealer_; // used on the io device alone
     dealing dealing_;
     commits commits_;
+    repeated_losses losses_;
     run_incarnation incarnation_;
     answers answers_;
     intents intent_;

@@ -5,6 +5,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/scheduled/leader.hpp"
+#include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/result_mark.hpp"
 
 namespace troupe::scheduled {
@@ -30,7 +31,7 @@ error end_is_unsaved(const error& why, const std::string& checkpoint) {
 // The result of a run that is over is written also where its last checkpoint cannot be; but whoever goes on by --resume must
 // not take its end for saved.
 void leader::write_checkpoint() {
-    const bool is_last = course_ == course::writing;
+    const bool is_last = course_.now() == run_course::writing;
     const auto commit = std::make_shared<saved_commit>(
         saved_commit{shape_of(options_.what), *commits_.latest(), {}});
     if (is_last)
@@ -70,7 +71,7 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
         return;
     if (is_worker(*who) && !ends_with_workers(options_.what))
         return reject("a worker does not end the run");
-    if (!are_phases_under_way())
+    if (!course_.are_phases_under_way())
         return; // an actor is lost: the end will be computed again
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
@@ -87,11 +88,12 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
 void leader::end_if_over() {
     const bool also_workers = ends_with_workers(options_.what);
     const bool keeps_end = options_.checkpoints != nullptr;
-    if (!are_phases_under_way() ||
+    if (!course_.are_phases_under_way() ||
         answers_.ends.size() < schedulers() + (also_workers ? workers() : 0) ||
         (keeps_end && !also_workers && answers_.saved_ends.size() < cast_.size()))
         return;
-    enter(course::writing);
+    course_.all_have_ended();
+    show_course();
     for (std::size_t w = 0; w < workers(); ++w)
         if (dealing_.wanted[w]) // nobody needs it any more, and its failure would be the run's
             part_with(w, {errc::cancelled, "the run is over"});
@@ -128,7 +130,54 @@ result<ended_run> run_of(std::map<std::size_t, saved_state> ends, std::size_t wo
     return run;
 }
 
+result_site site_of_result(const leader_options& options) {
+    result_site site;
+    static_cast<program_site&>(site) = site_of(options.what, options.io->memory());
+    site.directory = options.what.app.getResult().getDirectory().cStr();
+    site.column_names = options.data->column_names();
+    site.row_names = options.data->row_names();
+    site.rows = options.data.get();
+    return site;
+}
+
+// The folder is there, and the run's; the data is at its first row.
+result<void> open_result(const result_site& site, const std::string& mark) {
+    std::error_code failed;
+    std::filesystem::create_directories(site.directory, failed);
+    if (failed)
+        return error{errc::io, site.directory.string() + ": " + failed.message() +
+                                   "; choose another result.directory"};
+    if (auto marked = write_result_mark(site.directory, mark); !marked)
+        return marked;
+    return site.rows->rewind();
+}
+
 } // namespace
+
+// Nobody is dealt rows meanwhile: a later deal begins with the first one.
+void leader::write_so_far(payload so_far) {
+    const auto& write = options_.what.what->write_so_far;
+    if (!options_.what.app.hasResult() || !write || course_.now() != run_course::running ||
+        report_.so_far != so_far_state::idle)
+        return;
+    report_.so_far = so_far_state::writing;
+    const auto site = std::make_shared<result_site>(site_of_result(options_));
+    work_.submit(*options_.io,
+                 {.label = "write so far",
+                  .work = [site, write, all = std::move(so_far), rows = options_.data,
+                           mark = options_.result_mark](compute_context&) -> result<void> {
+                      if (auto opened = open_result(*site, mark); !opened)
+                          return opened;
+                      return call_part("write_so_far", [&] { return write(*site, all); });
+                  },
+                  .then = [this] { report_.so_far = so_far_state::idle; },
+                  .failed = [this](const error& why) { // the result may have another folder by then
+                      report_.so_far = so_far_state::failed;
+                      tell(run_note{"what there is of the result cannot be written while the "
+                                    "run goes on: " +
+                                    why.message()});
+                  }});
+}
 
 void leader::write_result() {
     if (!options_.what.app.hasResult() || !options_.what.what->write_result)
@@ -141,10 +190,7 @@ void leader::write_result() {
         std::vector<std::string> files;
     };
     const auto out = std::make_shared<output>();
-    static_cast<program_site&>(out->site) = site_of(options_.what, options_.io->memory());
-    out->site.directory = options_.what.app.getResult().getDirectory().cStr();
-    out->site.column_names = options_.data->column_names();
-    out->site.row_names = options_.data->row_names();
+    out->site = site_of_result(options_);
     auto ended =
         run_of(std::exchange(answers_.ends, {}), workers(), options_.what.shares.blocks.size());
     if (!ended)
@@ -153,18 +199,10 @@ void leader::write_result() {
     work_.submit(*options_.io,
                  {.work = [out, write = options_.what.what->write_result, rows = options_.data,
                            mark = options_.result_mark](compute_context&) -> result<void> {
-                      std::error_code failed;
-                      std::filesystem::create_directories(out->site.directory, failed);
-                      if (failed)
-                          return error{errc::io, out->site.directory.string() + ": " +
-                                                     failed.message() +
-                                                     "; choose another result.directory"};
-                      if (auto marked = write_result_mark(out->site.directory, mark); !marked)
-                          return marked;
-                      if (auto rewound = rows->rewind(); !rewound)
-                          return rewound;
-                      out->site.rows = rows.get();
-                      auto files = write(out->site, out->run);
+                      if (auto opened = open_result(out->site, mark); !opened)
+                          return opened;
+                      auto files =
+                          call_part("write_result", [&] { return write(out->site, out->run); });
                       if (!files)
                           return files.failure();
                       out->files = std::move(*files);
@@ -183,17 +221,18 @@ void leader::write_result() {
 void leader::stop(proto::StopRun::Reader, const frame&) {
     const bool is_again = report_.failure.has_value();
     report_.failure = error{errc::cancelled, "stopped"};
-    if (course_ == course::writing)
+    if (course_.now() == run_course::writing)
         return;
-    if (is_again || !are_phases_under_way())
+    if (is_again || !course_.are_phases_under_way())
         return finish(report_.failure);
     go_for(wish::stop);
 }
 
 void leader::finish(std::optional<error> failure) {
-    if (course_ == course::finished)
+    if (course_.now() == run_course::finished)
         return;
-    enter(course::finished);
+    course_.finish();
+    show_course();
     work_.forget();
     if (failure && failure->code() == errc::cancelled)
         failure = error{errc::cancelled, report_.stopped_text()};

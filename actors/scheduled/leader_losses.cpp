@@ -39,22 +39,37 @@ std::vector<std::size_t> to_ask_again(std::vector<std::size_t> gone,
     return gone;
 }
 
+error lost_in_place(const error& why, const std::string& members, std::uint64_t folded,
+                    const std::string& onward) {
+    return {errc::exhausted, why.message() + "; it carried " + members + ", lost " +
+                                 std::to_string(repeated_losses::in_succession_max) +
+                                 " times in succession, and the run came no further than phase " +
+                                 std::to_string(folded) +
+                                 " between; what is computed there may end its process: see what "
+                                 "the nodes print" +
+                                 onward};
+}
+
 } // namespace
 
 void leader::on_down(actor_address who, const error& why) {
     const std::vector<std::size_t> gone = cast_.gone_with(who);
-    if (gone.empty() || course_ == course::writing || course_ == course::finished)
+    if (gone.empty() || course_.is_over())
         return;
     if (why.code() != errc::lost) // a part that has failed would fail again
         return finish(why.in(cast_.describe(gone)));
     if (cast_.agent_of(gone.front()) == who)
         devices_.lose(who.node);
+    const std::uint64_t folded = // at least
+        std::max(report_.phases, commits_.latest() != nullptr ? commits_.phase() : 0);
+    if (const auto again = losses_.add(gone, folded); !again.empty())
+        return finish(lost_in_place(why, cast_.describe(again), folded, report_.onward_text()));
     const std::string carried = cast_.describe(gone);
     report_.losses += static_cast<std::uint32_t>(gone.size());
     facts_->set("losses", std::to_string(report_.losses));
     // The phases of the others go on, and the schedulers keep those since the commit.
-    const bool replays = are_phases_under_way() && course_ != course::starting &&
-                         commits_.latest() != nullptr && options_.what.shares.blocks.empty() &&
+    const bool replays = course_.can_replay() && commits_.latest() != nullptr &&
+                         options_.what.shares.blocks.empty() &&
                          std::ranges::all_of(gone, [&](std::size_t m) { return is_worker(m); });
     if (!replays)
         go_back();
@@ -72,19 +87,18 @@ void leader::on_down(actor_address who, const error& why) {
                      : "; start nodes and go on from " + report_.checkpoint + " by --resume")});
     const std::string from =
         is_saved ? "phase " + std::to_string(commits_.phase()) : "the beginning";
-    const std::string onward =
-        replays ? cast_.describe(again) + (again.size() == 1 ? " takes over" : " take over") +
-                      ", and all others keep what they have computed"
+    const std::string onward = // how those that replay go on is told when schedulers have answered
+        replays ? cast_.describe(again) + (again.size() == 1 ? " takes over" : " take over")
                 : "the run goes on from " + from + " with " + cast_.describe(again);
     tell(run_note{why.message() + "; it carried " + carried + "; " + onward});
-    enter(course::spawning);
+    course_.actors_are_lost(replays);
+    show_course();
     for (const std::size_t m : again)
         ask_for(m);
 }
 
 // All: what has been computed since the commit is computed again.
 void leader::go_back() {
-    extent_ = extent::all;
     commits_.give_up_incomplete();
     if (intent_.commit == commit_state::marked)
         intent_.commit = commit_state::none; // one that is being written is complete
@@ -109,7 +123,6 @@ void leader::part_with(std::size_t member, const error& why) {
 
 // They have their data. Schedulers are told of them before any of them says anything.
 void leader::start_lost_workers() {
-    enter(course::starting);
     answers_.lost_workers.clear();
     answers_.replayed = 0;
     for (std::size_t w = 0; w < workers(); ++w)
@@ -138,15 +151,17 @@ void leader::start_lost_workers() {
 
 void leader::workers_replaced(proto::WorkersReplaced::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
-    if (!who || (course_ != course::starting && !is_worker(*who)))
+    if (!who || (!course_.is_starting() && !is_worker(*who)))
         return; // another actor is lost: all start again
-    if (is_worker(*who) || extent_ == extent::all || answers_.started[*who])
+    if (is_worker(*who) || !course_.is_of_lost_workers() || answers_.started[*who])
         return reject("the sender was not told of replaced workers");
     if (body.getForgotten()) {
         tell(run_note{"the phases since phase " + std::to_string(commits_.phase()) +
-                      " are too many to be kept; all go back to it; a smaller "
+                      " are too many to be kept, so all go back to it; a smaller "
                       "checkpoint.every_seconds avoids that"});
         go_back();
+        course_.phases_are_forgotten();
+        show_course();
         return start_incarnation();
     }
     answers_.started[*who] = true;

@@ -29,7 +29,7 @@ std::string replay_text(const std::vector<std::size_t>& workers, std::uint64_t p
     for (const std::size_t w : workers)
         names.push_back("worker-" + std::to_string(w));
     return join(names) + (names.size() == 1 ? " replays " : " replay ") + counted(phases, "phase") +
-           (names.size() == 1 ? "" : " each");
+           (names.size() == 1 ? "" : " each") + ", and all others keep what they have computed";
 }
 
 } // namespace
@@ -93,7 +93,7 @@ void leader::spawned(proto::Spawned::Reader body, const frame& f) {
         return send(f.from(), end_message(run(), {answer->address}, why));
     }
     watch(answer->address);
-    if (course_ == course::spawning && cast_.is_complete())
+    if (course_.is_spawning() && cast_.is_complete())
         deal();
 }
 
@@ -110,7 +110,8 @@ void leader::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
 // What is read for an earlier round is read again, or not needed any more: it fails nothing.
 
 void leader::deal() {
-    enter(course::dealing);
+    course_.actors_are_there();
+    show_course();
     dealing_.source = dealing::source_state::reading;
     work_.submit(*options_.io,
                  {.work = [this_dealer = dealer_, wanted = dealing_.wanted](
@@ -130,12 +131,14 @@ void leader::deal() {
 }
 
 void leader::read_on() {
-    if (course_ != course::dealing || dealing_.source == dealing::source_state::reading)
+    if (!course_.is_dealing() || dealing_.source == dealing::source_state::reading)
         return;
     if (dealing_.source == dealing::source_state::at_end) {
-        if (dealing_.unanswered == 0)
-            extent_ == extent::all ? start_incarnation() : start_lost_workers();
-        return;
+        if (dealing_.unanswered > 0)
+            return;
+        course_.data_is_dealt();
+        show_course();
+        return course_.is_of_lost_workers() ? start_lost_workers() : start_incarnation();
     }
     if (dealing_.unanswered >= pieces_unanswered_max)
         return;
@@ -178,7 +181,7 @@ void leader::send_piece(share_dealer::dealt piece) {
 
 void leader::piece_taken(proto::PieceTaken::Reader, const frame& f) {
     const auto who = cast_.gone_with(f.from());
-    if (who.size() != 1 || course_ != course::dealing || dealing_.unanswered == 0)
+    if (who.size() != 1 || !course_.is_dealing() || dealing_.unanswered == 0)
         return; // of one that the run has parted with
     --dealing_.unanswered;
     read_on();
@@ -187,7 +190,6 @@ void leader::piece_taken(proto::PieceTaken::Reader, const frame& f) {
 // ---- incarnations ----
 
 void leader::start_incarnation() {
-    enter(course::starting);
     dealing_.wanted.assign(workers(), false);
     ++incarnation_.number;
     incarnation_.workers.clear();
@@ -229,9 +231,9 @@ void leader::start(std::size_t m) {
 
 void leader::ready(proto::ProgramReady::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
-    if (!who || course_ != course::starting)
+    if (!who || !course_.is_starting())
         return; // another actor is lost: it will be asked to start again
-    const bool is_asked = extent_ == extent::all || is_worker(*who);
+    const bool is_asked = !course_.is_of_lost_workers() || is_worker(*who);
     if (!is_asked || answers_.started[*who])
         return reject("the sender is ready already");
     answers_.started[*who] = true;
@@ -241,16 +243,16 @@ void leader::ready(proto::ProgramReady::Reader body, const frame& f) {
 void leader::begin_if_ready() {
     if (std::ranges::count(answers_.started, false) > 0)
         return;
-    enter(course::running);
+    const bool have_replaced = course_.is_of_lost_workers(); // all else goes on
+    course_.all_are_ready();
+    show_course();
     for (const actor_address scheduler : incarnation_.schedulers) {
         frame_builder<proto::BeginPhases> message;
         message.body().setIncarnation(incarnation_.number);
         send(scheduler, std::move(message));
     }
-    if (extent_ == extent::lost_workers)
-        return tell(
-            run_note{replay_text(answers_.lost_workers, answers_.replayed)}); // all else goes on
-    extent_ = extent::lost_workers; // of a loss from now on
+    if (have_replaced)
+        return tell(run_note{replay_text(answers_.lost_workers, answers_.replayed)});
     if (!report_.is_started) {
         report_.is_started = true;
         report_.began = report_.milestone_began = now();

@@ -8,7 +8,7 @@ std::uint64_t logged_phase::bytes() const noexcept {
     std::uint64_t sum = bytes_of_phase;
     for (const payload* all : {&sent.content, &due})
         for (const tensor& t : *all)
-            sum += bytes_of_tensor + t.bytes();
+            sum += bytes_of_tensor + std::max(t.bytes(), bytes_of_buffer_min);
     return sum;
 }
 

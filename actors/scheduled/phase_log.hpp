@@ -35,15 +35,18 @@ struct logged_phase {
     phase_mark mark = phase_mark::none;
     payload due; // the deltas that were sent with it
 
-    // Those of the tensors, and about what it and each of them takes besides.
+    // About what it takes: the buffers of its tensors, of which a pool gives none below some size, and what it and each of
+    // them takes besides. (Of the Lasso on Fashion-MNIST, sets of 8, with 9 tensors a phase, 18,100 and 18,700 phases more
+    // in the log took 68.5 and 70.1 MiB, 3.9 kB each; this counts 3.7 kB.)
     std::uint64_t bytes() const noexcept;
     static constexpr std::uint64_t bytes_of_phase = 256;
     static constexpr std::uint64_t bytes_of_tensor = 128;
+    static constexpr std::uint64_t bytes_of_buffer_min = 256;
 };
 
 struct log_limits {
     std::uint64_t phases = 1u << 16;
-    std::uint64_t bytes = 1u << 26; // logged_phase::bytes
+    std::uint64_t bytes = ~std::uint64_t{0}; // logged_phase::bytes
 };
 
 class phase_log {

@@ -49,8 +49,8 @@
 //
 // Threads: a part is called by one thread at a time, its actor's or a device's; it starts no threads, and reads neither
 // clock nor files. Ownership: tensors in payloads are immutable once they have been handed over; they are in host memory.
-// Errors: a failure that a part returns ends the run with its sentence. What comes from other actors of the run may be of
-// another build: parts check the number, types and sizes of the tensors in payloads (payload.hpp) before they use them.
+// Errors: a failure that a part returns, or an exception that it throws, ends the run with a sentence. What comes from other
+// actors may be of another build: parts check number, types and sizes of the tensors in payloads before they use them.
 //
 // Source: STRADS, "Primitives for dynamic big model parallelism", Lee et al., NIPS 2014; the staleness, which is of a
 // fixed size here, and the correction for phases in flight are Troupe's.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "actors/app_file/value_ranges.hpp"
+#include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/program_worker.hpp"
 #include "actors/scheduled/scheduler_actor.hpp"
 #include "schemas/base/limits.hpp"
@@ -194,7 +195,7 @@ result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options
         return bad("there is no scheduler " + std::to_string(site.scheduler));
     const std::shared_ptr<device> where = on.io ? on.io : on.compute;
     site.memory = &where->memory();
-    auto part = (*what)->make_scheduler(site);
+    auto part = call_part("make_scheduler", [&] { return (*what)->make_scheduler(site); });
     if (!part)
         return part.failure();
     scheduler_actor_options made;
@@ -226,7 +227,7 @@ result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader option
         site.rows.count > site.data.rows - site.rows.first || site.entries > site.data.entries)
         return bad("worker " + std::to_string(site.worker) + " cannot have such a share");
     site.memory = &on.compute->memory();
-    auto part = (*what)->make_worker(site);
+    auto part = call_part("make_worker", [&] { return (*what)->make_worker(site); });
     if (!part)
         return part.failure();
     program_worker_options made;

@@ -1,5 +1,6 @@
 #include "actors/scheduled/program_worker.hpp"
 
+#include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/phase_log.hpp"
 
 namespace troupe::scheduled {
@@ -7,23 +8,33 @@ namespace troupe::scheduled {
 // What a phase asks of a worker.
 result<void> program_worker::compute(assignment& a, std::uint32_t schedulers, worker_part& part,
                                      compute_context& context) {
+    const std::uint64_t number = a.told.number;
     if (a.due)
-        if (auto applied = part.apply(*a.due); !applied)
+        if (auto applied = apply(part, *a.due); !applied)
             return applied;
     if (a.is_saved) {
-        auto saved = part.save();
+        auto saved = call_part("save", number, [&] { return part.save(); });
         if (!saved)
             return saved.failure();
         a.saved = std::move(*saved);
     }
     if (a.mark != phase_mark::stop) { // nobody folds that one
-        auto computed = a.is_folded ? part.pass(a.told, schedulers, context)
-                                    : compute_partials(a, part, context);
+        auto computed =
+            a.is_folded
+                ? call_part("pass", number, [&] { return part.pass(a.told, schedulers, context); })
+                : compute_partials(a, part, context);
         if (!computed)
             return computed;
     }
-    a.description = "phase " + std::to_string(a.told.number) + ": " + part.describe(a.told);
+    const auto described = call_part("describe", number, [&] { return part.describe(a.told); });
+    if (!described)
+        return described.failure();
+    a.description = "phase " + std::to_string(number) + ": " + *described;
     return {};
+}
+
+result<void> program_worker::apply(worker_part& part, const phase_deltas& deltas) {
+    return call_part("apply", deltas.number, [&] { return part.apply(deltas); });
 }
 
 result<void> program_worker::compute_partials(assignment& a, worker_part& part,
@@ -32,9 +43,14 @@ result<void> program_worker::compute_partials(assignment& a, worker_part& part,
         if (auto own = make_own(a.block.content, context.memory); !own)
             return own;
     for (std::uint32_t s = 0; s < a.partials.size(); ++s) {
-        auto partial = a.told.is_probe ? part.probe(a.told, s, context)
-                       : a.is_turn     ? part.turn(a.told, a.block, context)
-                                       : part.push(a.told, context);
+        auto partial = call_part(a.told.is_probe ? "probe"
+                                 : a.is_turn     ? "turn"
+                                                 : "push",
+                                 a.told.number, [&] {
+                                     return a.told.is_probe ? part.probe(a.told, s, context)
+                                            : a.is_turn     ? part.turn(a.told, a.block, context)
+                                                            : part.push(a.told, context);
+                                 });
         if (!partial)
             return partial.failure();
         a.partials[s] = std::move(*partial);
@@ -105,9 +121,11 @@ void program_worker::take_piece(proto::Piece::Reader body, const frame& f) {
         *options_.compute,
         {.label = "take data",
          .work = [part = options_.part, tensors, is_last](compute_context&) -> result<void> {
-             auto taken = part->take_data(*tensors);
+             auto taken = call_part("take_data", [&] { return part->take_data(*tensors); });
              tensors->clear(); // their memory is needed for the next piece
-             return taken && is_last ? part->data_is_complete() : taken;
+             if (!taken || !is_last)
+                 return taken;
+             return call_part("data_is_complete", [&] { return part->data_is_complete(); });
          },
          .then =
              [this, number = body.getNumber()] {
@@ -169,10 +187,10 @@ void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
 }
 
 result<void> program_worker::load(worker_part& part, const saved_state& from) {
-    if (auto loaded = part.load(from.part); !loaded)
+    if (auto loaded = call_part("load", from.number, [&] { return part.load(from.part); }); !loaded)
         return loaded;
     for (const phase_deltas& deltas : from.deltas)
-        if (auto applied = part.apply(deltas); !applied)
+        if (auto applied = apply(part, deltas); !applied)
             return applied;
     return {};
 }
@@ -182,7 +200,7 @@ result<std::vector<held_block>> program_worker::first_blocks(worker_part& part,
     std::vector<held_block> blocks;
     for (std::uint64_t turn = 0; turn < shelf.ring().per_worker; ++turn) {
         const std::uint32_t number = shelf.ring().block_of(shelf.worker(), turn);
-        auto content = part.make_block(number);
+        auto content = call_part("make_block", [&] { return part.make_block(number); });
         if (!content)
             return content.failure();
         blocks.push_back({number, turn, std::move(*content)});

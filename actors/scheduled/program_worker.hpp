@@ -74,6 +74,7 @@ class program_worker final : public actor {
                                                         const block_shelf& shelf);
     // On the device, where this actor may have ended.
     static result<void> load(worker_part& part, const saved_state& from);
+    static result<void> apply(worker_part& part, const phase_deltas& deltas);
     static result<void> compute(assignment& a, std::uint32_t schedulers, worker_part& part,
                                 compute_context& context);
     static result<void> compute_partials(assignment& a, worker_part& part,

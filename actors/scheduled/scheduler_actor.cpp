@@ -72,9 +72,7 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     to_mark_ = phase_mark::none;
     has_sent_result_ = false;
     ledger_ = std::move(ledger);
-    log_limits limits;
-    limits.bytes = std::min(limits.bytes, options_.compute->memory().bytes_max() / log_share);
-    log_ = phase_log{limits, state->number};
+    log_ = phase_log{{.bytes = options_.compute->memory().bytes_max() / log_share}, state->number};
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
     // A run that goes on with more sweeps, or with no bound of them, does not end where it would have.
@@ -82,17 +80,20 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     progress_.start(state->number);
     show_progress();
     const auto kept = std::make_shared<saved_part>(std::move(state->part));
-    work_.submit(
-        *options_.compute,
-        {.label = "load",
-         .work = [part = options_.part, kept, is_restored = body.hasState()](
-                     compute_context&) { return is_restored ? part->load(*kept) : result<void>{}; },
-         .then =
-             [this] {
-                 frame_builder<proto::ProgramReady> ready;
-                 ready.body().setIncarnation(run_.number);
-                 send(options_.leader, std::move(ready));
-             }});
+    work_.submit(*options_.compute,
+                 {.label = "load",
+                  .work = [part = options_.part, kept, number = state->number,
+                           is_restored = body.hasState()](compute_context&) -> result<void> {
+                      if (!is_restored)
+                          return {};
+                      return call_part("load", number, [&] { return part->load(*kept); });
+                  },
+                  .then =
+                      [this] {
+                          frame_builder<proto::ProgramReady> ready;
+                          ready.body().setIncarnation(run_.number);
+                          send(options_.leader, std::move(ready));
+                      }});
 }
 
 void scheduler_actor::begin(proto::BeginPhases::Reader body, const frame& f) {
@@ -213,7 +214,7 @@ result<scheduler_actor::choice> scheduler_actor::choose(scheduler_part& part, st
                                                         std::uint64_t seed,
                                                         const std::optional<rotation>& ring) {
     random_stream random{seed, number};
-    auto chosen = part.schedule(number, random);
+    auto chosen = call_part("schedule", number, [&] { return part.schedule(number, random); });
     if (!chosen)
         return chosen.failure();
     chosen->number = number;
@@ -222,8 +223,10 @@ result<scheduler_actor::choice> scheduler_actor::choose(scheduler_part& part, st
                      "phase " + std::to_string(number) +
                          ": the last phase of a sweep of a rotation is a probe, and no "
                          "other; correct the program"};
-    std::string description = "phase " + std::to_string(number) + ": " + part.describe(*chosen);
-    return choice{std::move(*chosen), std::move(description)};
+    const auto described = call_part("describe", number, [&] { return part.describe(*chosen); });
+    if (!described)
+        return described.failure();
+    return choice{std::move(*chosen), "phase " + std::to_string(number) + ": " + *described};
 }
 
 void scheduler_actor::schedule(std::uint64_t number) {
@@ -328,6 +331,8 @@ void scheduler_actor::conclude(std::uint64_t number) {
                 news.body().setNumber(number);
                 write_numbers(news.body().initNumbers(static_cast<capnp::uint>(now.numbers.size())),
                               now.numbers);
+                for (tensor& t : now.so_far)
+                    news.attach(std::move(t));
                 news.envelope().setWork(number);
                 send(options_.leader, std::move(news));
             }

@@ -1,6 +1,7 @@
 // How a scheduler has its part compute. Part of scheduler_actor.
 #pragma once
 
+#include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/scheduler_actor.hpp"
 
 namespace troupe::scheduled {
@@ -11,8 +12,9 @@ void scheduler_actor::compute(step::kind kind, std::uint64_t number, bool is_sma
                               std::function<result<T>()> work, std::function<void(T&)> then) {
     static constexpr const char* labels[] = {"",     "schedule", "save",  "end",
                                              "pull", "absorb",   "judge", "conclude"};
+    const char* const name = kind == step::stop ? "save" : labels[kind]; // what it calls
     if (is_small) {
-        auto value = work();
+        auto value = call_part(name, number, work);
         if (!value) {
             course_ = course::ended;
             return quit(value.failure());
@@ -21,23 +23,23 @@ void scheduler_actor::compute(step::kind kind, std::uint64_t number, bool is_sma
     }
     course_ = course::busy;
     const auto made = std::make_shared<std::optional<T>>();
-    work_.submit(*options_.compute,
-                 {.label = labels[kind],
-                  .number = work_id{number},
-                  .version = state_version{ledger_.folded()},
-                  .work = [made, work = std::move(work)](compute_context&) -> result<void> {
-                      auto value = work();
-                      if (!value)
-                          return value.failure();
-                      *made = std::move(*value);
-                      return {};
-                  },
-                  .then =
-                      [this, made, then = std::move(then)] {
-                          course_ = course::idle;
-                          then(**made);
-                          go_on();
-                      }});
+    work_.submit(*options_.compute, {.label = labels[kind],
+                                     .number = work_id{number},
+                                     .version = state_version{ledger_.folded()},
+                                     .work = [made, name, number, work = std::move(work)](
+                                                 compute_context&) -> result<void> {
+                                         auto value = call_part(name, number, work);
+                                         if (!value)
+                                             return value.failure();
+                                         *made = std::move(*value);
+                                         return {};
+                                     },
+                                     .then =
+                                         [this, made, then = std::move(then)] {
+                                             course_ = course::idle;
+                                             then(**made);
+                                             go_on();
+                                         }});
 }
 
 } // namespace troupe::scheduled

@@ -81,9 +81,8 @@ result<void> gathered_columns::save(memory_pool& memory, scheduled::saved_part& 
     });
     const auto count = static_cast<std::size_t>(starts.back());
     const auto rows = [&](std::span<std::int32_t> numbers) {
-        for_each([at = numbers.begin()](const sparse_column& entries) mutable {
-            at = std::ranges::copy(entries.rows, at).out;
-        });
+        for_each(
+            [at = numbers](const sparse_column& entries) mutable { at = entries.rows.copy(at); });
     };
     const auto values = [&](std::span<float> numbers) {
         for_each([at = numbers.begin()](const sparse_column& entries) mutable {

@@ -195,7 +195,7 @@ result<payload> lasso_rows::push_columns(const update_request& request,
         const sparse_column column =
             fitted_sparse().column(static_cast<std::size_t>(request.columns[i]));
         answer->starts[i] = static_cast<std::int64_t>(at);
-        std::ranges::copy(column.rows, answer->row_numbers.subspan(at).begin());
+        column.rows.copy(answer->row_numbers.subspan(at));
         std::ranges::copy(column.values, answer->values.subspan(at).begin());
         at += column.rows.size();
     }

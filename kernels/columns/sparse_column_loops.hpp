@@ -9,10 +9,13 @@
 
 namespace troupe::columns {
 
+// Rows of a matrix whose entries have their row numbers in two bytes.
+constexpr std::size_t short_rows_max = 1u << 16;
+
 // Column j has the entries from starts[j] to starts[j + 1], in the order of their rows.
 struct sparse_view {
     const std::int64_t* starts;
-    const std::int32_t* row_numbers;
+    const void* row_numbers; // uint16 of at most short_rows_max rows, int32 of more
     const float* values;
     std::size_t rows;
 };

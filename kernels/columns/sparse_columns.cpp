@@ -50,6 +50,23 @@ columns::sparse_gram_task task_in(column_workspace& memory, const columns::spars
 
 // ---- the matrix ----
 
+result<sparse_memory> sparse_memory::allocate(memory_pool& pool, matrix_size size,
+                                              std::size_t entries) {
+    const std::size_t row_bytes =
+        size.rows <= columns::short_rows_max ? sizeof(std::uint16_t) : sizeof(std::int32_t);
+    sparse_memory memory;
+    for (const auto& [to, bytes] :
+         {std::pair{&memory.starts, (size.columns + 1) * sizeof(std::int64_t)},
+          std::pair{&memory.row_numbers, entries * row_bytes},
+          std::pair{&memory.values, entries * sizeof(float)}}) {
+        auto taken = pool.allocate(bytes);
+        if (!taken)
+            return taken.failure().in("a matrix of " + std::to_string(entries) + " entries");
+        *to = std::move(*taken);
+    }
+    return memory;
+}
+
 sparse_columns::sparse_columns(matrix_size size, sparse_memory memory)
     : column_matrix{size}, memory_{std::move(memory)}, loops_{cpu::fastest(
                                                            columns::sparse_column_loops_avx512,
@@ -58,7 +75,7 @@ sparse_columns::sparse_columns(matrix_size size, sparse_memory memory)
 }
 
 columns::sparse_view sparse_columns::view() const noexcept {
-    return {as<const std::int64_t>(memory_.starts), as<const std::int32_t>(memory_.row_numbers),
+    return {as<const std::int64_t>(memory_.starts), memory_.row_numbers->data(),
             as<const float>(memory_.values), rows()};
 }
 
@@ -74,7 +91,12 @@ std::size_t sparse_columns::count_entries(std::size_t column) const {
 sparse_column sparse_columns::column(std::size_t column) const {
     const columns::sparse_view x = view();
     const std::size_t count = entries(column);
-    return {{x.row_numbers + x.starts[column], count}, {x.values + x.starts[column], count}};
+    const auto first = x.starts[column];
+    return {memory_.with_rows(rows(),
+                              [&](const auto* all) {
+                                  return row_number_list{std::span{all + first, count}};
+                              }),
+            {x.values + first, count}};
 }
 
 void sparse_columns::write(std::size_t column, float* values) const {
@@ -160,8 +182,10 @@ result<std::unique_ptr<const column_matrix>> sparse_columns::scale(memory_pool& 
                                    " entries");
     const columns::sparse_view x = view();
     auto* const to = as<float>(*values);
-    for (std::size_t e = 0; e < entries; ++e)
-        to[e] = x.values[e] * factors[x.row_numbers[e]];
+    memory_.with_rows(rows(), [&](const auto* row_of) {
+        for (std::size_t e = 0; e < entries; ++e)
+            to[e] = x.values[e] * factors[row_of[e]];
+    });
     // Where the entries are is the same: buffers are shared and never change.
     return std::unique_ptr<const column_matrix>{new sparse_columns{
         {rows(), columns()}, {memory_.starts, memory_.row_numbers, std::move(*values)}}};

@@ -1,8 +1,10 @@
 // Sparse columns: of each column the entries, in the order of their rows (CSC).
 //
-// See column_matrix.hpp for what they do. Memory: 8 bytes per entry and per column, from a pool.
+// See column_matrix.hpp for what they do. Memory, from a pool: 8 bytes per column, and 6 per entry of a matrix with at most
+// 65,536 rows, whose numbers are two bytes each, or 8 of one with more.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,17 +20,49 @@
 
 namespace troupe {
 
+// Row numbers of some entries, as they are kept. A view.
+class row_number_list {
+  public:
+    explicit row_number_list(std::span<const std::uint16_t> numbers) noexcept : short_{numbers} {}
+    explicit row_number_list(std::span<const std::int32_t> numbers) noexcept : long_{numbers} {}
+
+    std::size_t size() const noexcept { return short_.size() + long_.size(); }
+    std::int32_t operator[](std::size_t e) const noexcept {
+        return short_.empty() ? long_[e] : std::int32_t{short_[e]};
+    }
+    // `to` has room for all; what is behind them.
+    std::span<std::int32_t> copy(std::span<std::int32_t> to) const noexcept {
+        std::ranges::copy(short_, to.begin());
+        std::ranges::copy(long_, to.begin());
+        return to.subspan(size());
+    }
+
+  private:
+    std::span<const std::uint16_t> short_; // one of the two is empty
+    std::span<const std::int32_t> long_;
+};
+
 // The entries of a column: entry e has the value values[e] in row rows[e]. Rows ascend.
 struct sparse_column {
-    std::span<const std::int32_t> rows;
+    row_number_list rows;
     std::span<const float> values;
 };
 
-// The memory of the three arrays.
+// The three arrays.
 struct sparse_memory {
     buffer_ref starts;      // int64, one more than columns
-    buffer_ref row_numbers; // int32, one per entry
+    buffer_ref row_numbers; // one per entry, as columns::sparse_view says
     buffer_ref values;      // float32, one per entry
+
+    // For so many entries; unspecified contents. errc::exhausted where the pool has not so much left.
+    static result<sparse_memory> allocate(memory_pool& pool, matrix_size size, std::size_t entries);
+    // Calls f with the row numbers, which are of this type, to be written.
+    template <class Function>
+    auto with_rows(std::size_t rows, Function f) const {
+        std::byte* const all = row_numbers->data();
+        return rows <= columns::short_rows_max ? f(reinterpret_cast<std::uint16_t*>(all))
+                                               : f(reinterpret_cast<std::int32_t*>(all));
+    }
 };
 
 class sparse_columns final : public column_matrix {
@@ -66,7 +100,7 @@ class sparse_columns final : public column_matrix {
 // Makes sparse columns of rows that arrive in pieces. Until all have come, their entries are kept by ranges of columns, in
 // their order, in 6 bytes each and 8 for each row that has any in a range, in memory of its own that grows with them, by
 // doubling, and counts against the pool's bound; then one range after the other goes where it stays, and its memory back
-// to the system. So it hardly takes more than the matrix, with 8 bytes an entry, if rows have a few entries in each range.
+// to the system. So it hardly takes more than the matrix if rows have a few entries in each range.
 // After an error a builder is of no further use. One thread.
 class sparse_columns_builder {
   public:
@@ -99,6 +133,9 @@ class sparse_columns_builder {
     sparse_columns_builder(memory_pool& pool, matrix_size size);
 
     result<void> take_row(const sparse_rows& rows, std::size_t i);
+    // To where they stay, one range after the other.
+    template <class Row>
+    void move_entries(const sparse_memory& to, Row* row_numbers);
 
     room left_;
     matrix_size size_;

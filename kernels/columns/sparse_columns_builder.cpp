@@ -173,19 +173,17 @@ result<void> sparse_columns_builder::append(const sparse_rows& rows) {
 result<std::unique_ptr<const sparse_columns>> sparse_columns_builder::finish() {
     if (auto complete = columns::check_complete(size_, rows_); !complete)
         return complete.failure();
-    sparse_memory memory;
-    for (const auto& [to, bytes] :
-         {std::pair{&memory.starts, (size_.columns + 1) * sizeof(std::int64_t)},
-          std::pair{&memory.row_numbers, entries_ * sizeof(std::int32_t)},
-          std::pair{&memory.values, entries_ * sizeof(float)}}) {
-        auto taken = left_.pool->allocate(bytes);
-        if (!taken)
-            return taken.failure().in("a matrix of " + std::to_string(entries_) + " entries");
-        *to = std::move(*taken);
-    }
-    auto* const starts = as<std::int64_t>(memory.starts);
-    auto* const row_numbers = as<std::int32_t>(memory.row_numbers);
-    auto* const values = as<float>(memory.values);
+    auto memory = sparse_memory::allocate(*left_.pool, size_, entries_);
+    if (!memory)
+        return memory.failure();
+    memory->with_rows(size_.rows, [&](auto* row_numbers) { move_entries(*memory, row_numbers); });
+    return std::unique_ptr<const sparse_columns>{new sparse_columns{size_, std::move(*memory)}};
+}
+
+template <class Row>
+void sparse_columns_builder::move_entries(const sparse_memory& to, Row* row_numbers) {
+    auto* const starts = as<std::int64_t>(to.starts);
+    auto* const values = as<float>(to.values);
     starts[0] = 0;
     for (std::size_t r = 0; r < ranges_.size(); ++r) {
         const std::size_t first = r * range_columns;
@@ -200,12 +198,11 @@ result<std::unique_ptr<const sparse_columns>> sparse_columns_builder::finish() {
         if (ranges_[r])
             ranges_[r]->for_each([&](std::int32_t row, std::uint16_t column, float value) {
                 const auto at = static_cast<std::size_t>(next[column]++);
-                row_numbers[at] = row;
+                row_numbers[at] = static_cast<Row>(row);
                 values[at] = value;
             });
         ranges_[r].reset(); // its memory is needed for what follows
     }
-    return std::unique_ptr<const sparse_columns>{new sparse_columns{size_, std::move(memory)}};
 }
 
 } // namespace troupe

@@ -11,11 +11,12 @@ sparse_products::sparse_products(const sparse_columns& columns, const column_set
     : columns_{columns}, starts_(columns.rows() + 1), sums_(right.size()), is_met_(right.size()) {
     TROUPE_CHECK(columns.has(right), "the matrix has the columns of the set");
     std::size_t count = 0;
-    for (std::size_t i = 0; i < right.size(); ++i)
-        for (const std::int32_t row : columns.column(right[i]).rows) {
-            ++starts_[static_cast<std::size_t>(row) + 1];
-            ++count;
-        }
+    for (std::size_t i = 0; i < right.size(); ++i) {
+        const row_number_list rows = columns.column(right[i]).rows;
+        for (std::size_t e = 0; e < rows.size(); ++e)
+            ++starts_[static_cast<std::size_t>(rows[e]) + 1];
+        count += rows.size();
+    }
     TROUPE_CHECK(count < UINT32_MAX, "fewer entries than four bytes can count");
     std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
     entries_.resize(count);

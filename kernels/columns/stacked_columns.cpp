@@ -39,6 +39,35 @@ std::span<const std::int32_t> rows_of(const column_entries& part, std::size_t co
                                     static_cast<std::size_t>(part.starts[column + 1]) - begin);
 }
 
+// One part below the other.
+template <class Row>
+result<void> fill(std::span<const column_entries> parts, std::size_t columns,
+                  const sparse_memory& to, Row* row) {
+    auto* const starts = reinterpret_cast<std::int64_t*>(to.starts->data());
+    auto* value = reinterpret_cast<float*>(to.values->data());
+    starts[0] = 0;
+    for (std::size_t j = 0; j < columns; ++j) {
+        starts[j + 1] = starts[j];
+        std::size_t first = 0; // row of the part
+        for (std::size_t p = 0; p < parts.size(); ++p) {
+            const auto rows = rows_of(parts[p], j);
+            const auto values =
+                parts[p].values.subspan(static_cast<std::size_t>(parts[p].starts[j]), rows.size());
+            if (!do_ascend(rows, parts[p].rows))
+                return broken(p, "its rows do not ascend, or are not the matrix's");
+            if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); }))
+                return broken(p, "a value is infinite or NaN");
+            row = std::ranges::transform(rows, row, [&](std::int32_t r) {
+                      return static_cast<Row>(first + static_cast<std::size_t>(r));
+                  }).out;
+            value = std::ranges::copy(values, value).out;
+            starts[j + 1] += static_cast<std::int64_t>(rows.size());
+            first += parts[p].rows;
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 result<std::unique_ptr<const sparse_columns>>
@@ -55,40 +84,15 @@ sparse_columns::stacked(memory_pool& pool, std::span<const column_entries> parts
     }
     if (auto allowed = columns::check_size(size); !allowed)
         return allowed.failure();
-    sparse_memory memory;
-    for (const auto& [to, bytes] :
-         {std::pair{&memory.starts, (size.columns + 1) * sizeof(std::int64_t)},
-          std::pair{&memory.row_numbers, entries * sizeof(std::int32_t)},
-          std::pair{&memory.values, entries * sizeof(float)}}) {
-        auto taken = pool.allocate(bytes);
-        if (!taken)
-            return taken.failure().in("columns of " + std::to_string(entries) + " entries");
-        *to = std::move(*taken);
-    }
-    auto* const starts = reinterpret_cast<std::int64_t*>(memory.starts->data());
-    auto* row = reinterpret_cast<std::int32_t*>(memory.row_numbers->data());
-    auto* value = reinterpret_cast<float*>(memory.values->data());
-    starts[0] = 0;
-    for (std::size_t j = 0; j < size.columns; ++j) {
-        starts[j + 1] = starts[j];
-        std::size_t first = 0; // row of the part
-        for (std::size_t p = 0; p < parts.size(); ++p) {
-            const auto rows = rows_of(parts[p], j);
-            const auto values =
-                parts[p].values.subspan(static_cast<std::size_t>(parts[p].starts[j]), rows.size());
-            if (!do_ascend(rows, parts[p].rows))
-                return broken(p, "its rows do not ascend, or are not the matrix's");
-            if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); }))
-                return broken(p, "a value is infinite or NaN");
-            row = std::ranges::transform(rows, row, [&](std::int32_t r) {
-                      return static_cast<std::int32_t>(first) + r;
-                  }).out;
-            value = std::ranges::copy(values, value).out;
-            starts[j + 1] += static_cast<std::int64_t>(rows.size());
-            first += parts[p].rows;
-        }
-    }
-    return std::unique_ptr<const sparse_columns>{new sparse_columns{size, std::move(memory)}};
+    auto memory = sparse_memory::allocate(pool, size, entries);
+    if (!memory)
+        return memory.failure();
+    auto filled = memory->with_rows(size.rows, [&](auto* row_numbers) {
+        return fill(parts, size.columns, *memory, row_numbers);
+    });
+    if (!filled)
+        return filled.failure();
+    return std::unique_ptr<const sparse_columns>{new sparse_columns{size, std::move(*memory)}};
 }
 
 } // namespace troupe

@@ -8,8 +8,8 @@ from program_support import COLUMNS, made_table, write_table
 from support import SOURCE, TROUPE, TroupeTest, main
 
 
-class OwnProgram(TroupeTest):
-    """The walk through apps/README.md, as it stands there."""
+class Ridge(TroupeTest):
+    """The files of the walk through apps/README.md."""
 
     def setUp(self):
         super().setUp()
@@ -20,10 +20,20 @@ class OwnProgram(TroupeTest):
             (self.folder / "ridge" / name).write_text(block)
         self.rows, self.targets = made_table()
         write_table(self.folder / "ridge", self.rows, self.targets)
+        self.module = ("--program", "ridge/ridge.so")
+
+    def make(self):
         build = pathlib.Path(TROUPE).resolve().parents[2]
         made = subprocess.run([SOURCE / "tools/program", "--build", build, self.folder / "ridge"], capture_output=True, text=True)
         self.assertEqual((made.returncode, made.stderr), (0, ""), made.stderr)
-        self.module = ("--program", "ridge/ridge.so")
+
+
+class OwnProgram(Ridge):
+    """The program as it stands there."""
+
+    def setUp(self):
+        super().setUp()
+        self.make()
 
     def test_it_is_explained_and_run_on_two_nodes(self):
         self.assertIn("Weight of the squared coefficients", self.troupe("explain", "program.ridge", *self.module).out)
@@ -59,6 +69,67 @@ class OwnProgram(TroupeTest):
         unknown = self.troupe("check", "ridge/ridge.yaml")
         self.assert_one_line_error(unknown, 2, 'unknown key', "ridge")
         node.terminate()
+
+
+class ProgramWithFaults(Ridge):
+    """The same, with a setting that has its parts throw, or end their process, at phase 500."""
+
+    def setUp(self):
+        super().setUp()
+        self.edit("ridge.capnp", (' least squares.");', ' least squares.");\n  fault @1 :Text $A.doc("A call that fails.");'))
+        fault = "if (p.number == 500 && fault_ == "
+        self.edit("ridge.cpp",
+                  ("#include <cmath>", "#include <cmath>\n#include <csignal>\n#include <stdexcept>"),
+                  ("gap_{site.stop.gap},", "gap_{site.stop.gap}, fault_{site.settings.getAs<proto::RidgeSettings>().getFault().cStr()},"),
+                  ("const double penalty_, gap_;", "const double penalty_, gap_;\n    const std::string fault_;"),
+                  ("const auto j = p.", fault + '"pull")\n            throw std::out_of_range{"no such column"};\n        const auto j = p.'),
+                  ("ranges_{site.variables} {}", "ranges_{site.variables}, fault_{site.worker == 0 ? "
+                   'site.settings.getAs<proto::RidgeSettings>().getFault().cStr() : ""} {}'),
+                  ("const std::vector<number_range> ranges_;", "const std::vector<number_range> ranges_;\n    const std::string fault_;"),
+                  ("const auto& x = columns_[p.", fault + '"push")\n            throw std::runtime_error{"no such row"};\n        ' + fault +
+                   '"kill")\n            std::raise(SIGKILL);\n        const auto& x = columns_[p.'))
+        self.make()
+
+    def edit(self, name, *pairs):
+        text = (self.folder / "ridge" / name).read_text()
+        for old, new in pairs:
+            self.assertEqual(text.count(old), 1, old)
+            text = text.replace(old, new)
+        (self.folder / "ridge" / name).write_text(text)
+
+    def nodes(self, names):
+        nodes = {}
+        for name in names:
+            join = ("--join", next(iter(nodes.values()))[1]) if nodes else ()
+            nodes[name] = self.node("--devices", "cpu:1", *join, *self.module, name=name)
+        return nodes
+
+    def run_on(self, address, fault, *options):
+        return self.troupe("run", "ridge/ridge.yaml", "--cluster", address, *self.module, "--set", f"program.ridge.fault={fault}",
+                           "--set", f"checkpoint.directory={self.folder}/saved-{fault}", *options)
+
+    def test_what_a_part_throws_ends_the_run_with_a_sentence_and_no_node(self):
+        nodes = self.nodes("ab")
+        address = nodes["a"][1]
+        for fault, actor, why in (("push", "worker-0", "no such row"), ("pull", "scheduler-0", "no such column")):
+            ended = self.run_on(address, fault)
+            self.assertEqual(ended.code, 1, str(ended))
+            self.assertRegex(ended.err, f"{actor} on [ab]/cpu:0: {fault} of phase 500 of the program has thrown an exception: {why}")
+            self.assertEqual([process.poll() for process, _ in nodes.values()], [None, None])
+            self.assertEqual(len(list((self.folder / f"saved-{fault}").iterdir())) > 0, True, str(ended))
+        self.assertEqual(self.run_on(address, "none").code, 0)
+        for process, _ in nodes.values():
+            process.kill()
+
+    def test_a_part_that_ends_its_process_does_not_end_all_nodes(self):
+        nodes = self.nodes("abcde")
+        ended = self.run_on(nodes["b"][1], "kill", "--set", "schedule.workers=2")
+        self.assertEqual(ended.code, 1, str(ended))
+        self.assertRegex(ended.err, "it carried worker-0 on ./cpu:0, scheduler-0 on ./cpu:0, lost 3 times in succession, and the "
+                                    r"run came no further than phase \d+ between; .*saved-kill\S* is saved, --resume goes on from it")
+        self.eventually(lambda: sum(process.poll() is None for process, _ in nodes.values()) == 2, "three nodes are dead, and no more")
+        for process, _ in nodes.values():
+            process.kill()
 
 
 if __name__ == "__main__":

@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(who_is_to_replace_a_worker_fails_no_run_that_is_over) {
     network.cut(run.run_node().node(), run.node(spare).node());
     wait(run, [&] { return seen() == "15"; }); // the last one
     run.kill(lost);
-    wait(run, [&] { return course() == "spawning"; });
+    wait(run, [&] { return course() == "respawning"; });
     // Both messages lie in its mailbox when it goes on.
     fails = true;
     BOOST_TEST_REQUIRE(run.run_node().pause(run.root()));
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(who_is_to_replace_a_worker_fails_no_run_that_is_over) {
     run.sim().run_for(std::chrono::seconds{5});
     network.heal();
     run.sim().run_for(std::chrono::seconds{5});
-    BOOST_TEST(course() == "spawning");
+    BOOST_TEST(course() == "respawning");
     BOOST_TEST_REQUIRE(run.run_node().unpause(run.root()));
     const run_finished& end = run.to_the_end();
     BOOST_TEST(!end.failure.has_value(), (end.failure ? end.failure->message() : ""));

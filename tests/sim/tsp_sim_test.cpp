@@ -167,6 +167,24 @@ BOOST_AUTO_TEST_CASE(without_exchange_each_colony_is_a_serial_program) {
     BOOST_TEST(*written == best, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(the_tour_is_there_while_the_run_goes_on) {
+    const temporary_folder folder;
+    const colonies c;
+    program_sim run{1, sim_shape(c, folder), [&](proto::ProgramApp::Builder app) {
+                        settings_of(c)(app);
+                        app.getStop().setIterations(1000000);
+                    }};
+    run.sim().run_until([&] { return run.news().milestones.size() == 3; },
+                        std::chrono::minutes{60});
+    BOOST_TEST(!run.news().outcome.has_value());
+    const auto written = tsp::read_tour((folder.path() / "tour.tour").string(), cities());
+    BOOST_REQUIRE(written.ok());
+    const double first = run.news().milestones.front().numbers[0].value;
+    BOOST_TEST(static_cast<double>(cities().length_of(*written)) <= first);
+    BOOST_TEST(std::filesystem::exists(folder.path() / "tour.svg"));
+    BOOST_TEST(!std::filesystem::exists(folder.path() / "summary.json"));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_ends_as_soon_as_a_tour_is_short_enough) {
     const temporary_folder folder;
     const colonies c;

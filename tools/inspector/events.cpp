@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/runtime/actor_names.hpp"
 #include "actors/runtime/link_messages.hpp"
 #include "actors/runtime/trace_messages.hpp"
 #include "schemas/base/limits.hpp"
@@ -205,6 +206,15 @@ std::string name_of(const all_names& names, node_id node, actor_number actor) {
     if (found == names.end())
         return "node " + hex_text(node.value()) + "/actor " + std::to_string(actor.value());
     return printable(found->second.name) + "/" + found->second.name_of(actor);
+}
+
+bool has_phases(const all_names& names, std::uint64_t run) {
+    const std::string scheduler = run == 0 ? "" : name_in_run(run, "scheduler-0");
+    return run != 0 && std::ranges::any_of(names, [&](const auto& node) {
+               return std::ranges::any_of(node.second.actors, [&](const auto& actor) {
+                   return actor.second == scheduler;
+               });
+           });
 }
 
 } // namespace troupe::inspector

@@ -120,4 +120,7 @@ using all_names = std::map<node_id, node_names>;
 // The printable name of an actor: "a/stage 0".
 std::string name_of(const all_names& names, node_id node, actor_number actor);
 
+// Whether the run is one of a program of scheduled parameters, whose pieces of work are phases: it has schedulers.
+bool has_phases(const all_names& names, std::uint64_t run);
+
 } // namespace troupe::inspector

@@ -283,7 +283,8 @@ std::string tail_line(const tail_message& m, node_id node, const all_names& name
     line += "  " + printable(m.type) + "  " + name_of(names, e.from_node, e.from_actor) + " -> " +
             name_of(names, node, e.to_actor);
     if (e.work.value() != none)
-        line += "  minibatch " + std::to_string(e.work.value());
+        line += (has_phases(names, e.run) ? "  phase " : "  minibatch ") +
+                std::to_string(e.work.value());
     if (e.state.value() != none)
         line += "  weights " + std::to_string(e.state.value());
     line += "  queue " + duration_text(e.started_ns - e.enqueued_ns) + "  run " +

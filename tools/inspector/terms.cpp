@@ -104,6 +104,14 @@ std::string* text_term(tail_terms& terms, const std::string& key) {
                             : nullptr;
 }
 
+// A phase is a program's piece of work.
+bool names_work(const std::string& key) {
+    return key == "minibatch" || key == "phase" || key == "work";
+}
+std::string called(const std::string& key) {
+    return key == "work" ? "piece of work" : key;
+}
+
 result<void> add_term(tail_terms& terms, const std::string& key, const std::string& value) {
     if (std::string* term = text_term(terms, key))
         return set_once(*term, key, value);
@@ -116,15 +124,14 @@ result<void> add_term(tail_terms& terms, const std::string& key, const std::stri
         terms.run = *run;
         return {};
     }
-    if (key != "minibatch" && key != "work") {
+    if (!names_work(key)) {
         terms.fields.emplace_back(
             key.starts_with(body_prefix) ? key.substr(body_prefix.size()) : key, value);
         return {};
     }
     const auto number = read_number(value);
     if (!number)
-        return usage(key + "=" + value + " is no " +
-                     (key == "work" ? "piece of work" : "minibatch") + "; they are numbers from 0");
+        return usage(key + "=" + value + " is no " + called(key) + "; they are numbers from 0");
     if (terms.minibatch != none)
         return usage(key + "= is given twice; a message has only one");
     terms.minibatch = *number;
@@ -211,23 +218,22 @@ result<follow_terms> parse_follow_terms(std::span<const std::string> words) {
             if (!run)
                 return no_run(value);
             terms.run = *run;
-        } else if ((key == "minibatch" || key == "work") && !has_work) {
+        } else if (names_work(key) && !has_work) {
             has_work = true;
             terms.is_minibatch = key == "minibatch";
             terms.number = read_number(value);
             if (!terms.number && value != "next")
-                return usage(word + " is no " +
-                             (terms.is_minibatch ? "minibatch" : "piece of work") +
-                             "; they are numbers from 0, or next");
+                return usage(word + " is no " + called(key) + "; they are numbers from 0, or next");
         } else {
-            return usage("follow takes one of minibatch= and work=, and a run=, not '" + word +
-                         "' as well");
+            return usage("follow takes one of minibatch=, phase= and work=, and a run=, not '" +
+                         word + "' as well");
         }
     }
     if (!has_work)
         return usage(
             "follow needs a minibatch, as in: follow minibatch=42, or follow "
-            "minibatch=next; of another kind of job a piece of work, as in: follow work=42");
+            "minibatch=next; of a program a phase, as in: follow phase=42; of any kind of job a "
+            "piece of work, as in: follow work=42");
     return terms;
 }
 

@@ -39,7 +39,7 @@ struct follow_terms {
     std::uint64_t run = 0;               // 0: of any
 };
 
-// Parses "minibatch=42" or "work=42", with or without "run=5c6879d3"; "next" stands for no number.
+// Parses "minibatch=42", "phase=42" or "work=42", with or without "run=5c6879d3"; "next" stands for no number.
 result<follow_terms> parse_follow_terms(std::span<const std::string> words);
 
 // Parses nothing or "run=5c6879d3" of a view that lists what runs have. Returns 0 for every run.

@@ -169,9 +169,9 @@ class work_follower {
 } // namespace
 
 void print_work(std::ostream& out, const work_path& path, const all_names& names) {
-    out << "work " << path.work << " of run " << run_text(path.run) << ": "
-        << count_text(path.steps.size(), "step", "steps") << ", " << duration_text(path.total_ns)
-        << "\n\n";
+    out << (has_phases(names, path.run) ? "phase " : "work ") << path.work << " of run "
+        << run_text(path.run) << ": " << count_text(path.steps.size(), "step", "steps") << ", "
+        << duration_text(path.total_ns) << "\n\n";
     using enum table::align;
     table rows{{{"at", right},
                 {"what", left},

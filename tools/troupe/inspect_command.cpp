@@ -53,11 +53,11 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         "  node=NAME       of the receiver's node\n"
         "  from=NAME       of the sender, which must be there, and later of others of this name\n"
         "  run=5c6879d3    that the message belongs to, as it stands before the names of actors\n"
-        "  minibatch=N     that the message belongs to; work=N of other kinds of jobs\n"
+        "  minibatch=N     that the message belongs to; phase=N of programs, work=N of any job\n"
         "  FIELD=VALUE     a field of the body, weightVersion=7 or member.name=a; write\n"
         "                  body.FIELD=VALUE for one that is named like a condition above\n"
-        "For what has passed: follow minibatch=N or, of any kind of job, work=N, both with or\n"
-        "without run=5c6879d3, and export without --seconds. They read the last " +
+        "For what has passed: follow minibatch=N, phase=N of a program or, of any kind of job,\n"
+        "work=N, with or without run=5c6879d3, and export without --seconds. They read the last " +
         std::to_string(limits::trace_events_default) + "\nevents, which every node keeps.");
     inspect_command
         ->add_option("ADDRESS", inspect.what.address,
@@ -65,7 +65,7 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         ->required();
     inspect_command->add_option("VIEW", inspect.words,
                                 "actors, staleness, schedule [run=R], results [run=R], tail "
-                                "[KEY=VALUE...], follow minibatch=N or work=N, "
+                                "[KEY=VALUE...], follow minibatch=N, phase=N or work=N, "
                                 "export FILE.");
     inspect_command->add_option("--key", inspect.access.key_file, "File with the cluster's key.");
     add_transport(inspect_command, inspect.access.transport);

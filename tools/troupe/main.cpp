@@ -16,7 +16,7 @@ namespace {
 // glibc raises the size from which memory goes back to the system as soon as it is free, up to 32 MiB, and keeps what is
 // smaller: several vectors of a number for each of a million columns. With a size of our own it no longer adapts how much it
 // keeps at the top of the heap, 128 KiB, either: that is twice the size, as where it adapts both. The benchmark's sparse
-// Lasso in one process takes 1.20 times its data with this, and 1.59 without.
+// Lasso in one process took 1.20 times its data with this, and 1.59 without.
 void give_large_memory_back() {
 #if defined(__GLIBC__)
     constexpr int large = 4 << 20;

@@ -65,14 +65,20 @@ std::vector<double> dense_results(const columns::dense_column_loops& loops) {
     return results;
 }
 
-std::vector<double> sparse_results(const columns::sparse_column_loops& loops) {
+// With row numbers of this type, as of `rows` rows, of which the last have no entries.
+template <class Row>
+std::vector<double> sparse_results(const columns::sparse_column_loops& loops, std::size_t rows) {
     memory_pool pool{16u << 20};
     const auto made = test::sparse_of(pool, test::random_rows(size, 0.1, 4), 1000);
     std::vector<std::int64_t> starts{0};
-    for (std::size_t j = 0; j < size.columns; ++j)
+    std::vector<Row> row_numbers;
+    for (std::size_t j = 0; j < size.columns; ++j) {
         starts.push_back(starts.back() + static_cast<std::int64_t>(made->entries(j)));
-    const columns::sparse_view x{starts.data(), made->column(0).rows.data(),
-                                 made->column(0).values.data(), size.rows};
+        for (std::size_t e = 0; e < made->entries(j); ++e)
+            row_numbers.push_back(static_cast<Row>(made->column(j).rows[e]));
+    }
+    const columns::sparse_view x{starts.data(), row_numbers.data(), made->column(0).values.data(),
+                                 rows};
     auto results = vector_results(loops, x);
     std::vector<column_workspace::line> lines(columns::line_rows);
     std::vector<std::int64_t> places(13 + size.columns);
@@ -82,18 +88,28 @@ std::vector<double> sparse_results(const columns::sparse_column_loops& loops) {
     return results;
 }
 
+std::vector<double> short_results(const columns::sparse_column_loops& loops) {
+    return sparse_results<std::uint16_t>(loops, size.rows);
+}
+std::vector<double> long_results(const columns::sparse_column_loops& loops) {
+    return sparse_results<std::int32_t>(loops, columns::short_rows_max + 1);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits_in_float64) {
     const auto dense = dense_results(columns::dense_column_loops_baseline);
-    const auto sparse = sparse_results(columns::sparse_column_loops_baseline);
+    const auto sparse = short_results(columns::sparse_column_loops_baseline);
+    BOOST_TEST(same_bits(long_results(columns::sparse_column_loops_baseline), sparse));
     if (has_avx2()) {
         BOOST_TEST(same_bits(dense_results(columns::dense_column_loops_avx2), dense));
-        BOOST_TEST(same_bits(sparse_results(columns::sparse_column_loops_avx2), sparse));
+        BOOST_TEST(same_bits(short_results(columns::sparse_column_loops_avx2), sparse));
+        BOOST_TEST(same_bits(long_results(columns::sparse_column_loops_avx2), sparse));
     }
     if (has_avx512()) {
         BOOST_TEST(same_bits(dense_results(columns::dense_column_loops_avx512), dense));
-        BOOST_TEST(same_bits(sparse_results(columns::sparse_column_loops_avx512), sparse));
+        BOOST_TEST(same_bits(short_results(columns::sparse_column_loops_avx512), sparse));
+        BOOST_TEST(same_bits(long_results(columns::sparse_column_loops_avx512), sparse));
     }
 }
 

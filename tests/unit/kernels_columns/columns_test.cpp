@@ -1,5 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -130,6 +131,55 @@ BOOST_AUTO_TEST_CASE(products_of_a_set_with_itself_are_symmetric_and_those_of_th
             BOOST_TEST(same_bits(symmetric, pairs));
         }
     });
+}
+
+// With the most rows whose numbers are two bytes, and with one more.
+BOOST_AUTO_TEST_CASE(row_numbers_are_as_short_as_the_rows_allow) {
+    std::uint64_t bytes[2];
+    for (const std::size_t rows : {65536, 65537})
+        BOOST_TEST_CONTEXT(rows << " rows") {
+            constexpr std::size_t columns = 3;
+            memory_pool pool{64u << 20};
+            auto values = test::random_rows({rows, columns}, 0.5, 1);
+            for (std::size_t j = 0; j < columns; ++j)
+                values.values[(rows - 1) * columns + j] = 1; // the last row counts
+            const auto x = test::sparse_of(pool, values, 1000);
+            bytes[rows - 65536] = pool.statistics().bytes_in_use;
+            std::vector<float> column(rows);
+            bool same = true;
+            for (std::size_t j = 0; j < columns; ++j) {
+                x->copy(j, column);
+                for (std::size_t i = 0; i < rows; ++i)
+                    same &= column[i] == values.row(i)[j];
+            }
+            BOOST_TEST(same);
+            const column_set all = x->all();
+            const auto r = random_numbers(rows, 7), c = random_numbers(columns, 8);
+            std::vector<double> products(columns), gram(columns * columns), moved = r;
+            column_workspace memory;
+            x->products(all, r, products);
+            x->gram(all, gram, memory);
+            x->add(all, c, moved);
+            std::vector<double> products_expected(columns), gram_expected(columns * columns);
+            auto moved_expected = r;
+            reference_columns::products(*x, all, r, products_expected);
+            reference_columns::gram(*x, {all, all}, gram_expected);
+            reference_columns::add(*x, all, c, moved_expected);
+            const auto is_near = [](double a, double b) { return std::abs(a - b) < 1e-8; };
+            BOOST_TEST(std::ranges::equal(products, products_expected, is_near));
+            BOOST_TEST(std::ranges::equal(gram, gram_expected, is_near));
+            BOOST_TEST(std::ranges::equal(moved, moved_expected, is_near));
+            std::vector<float> factors(rows, 0.5f);
+            factors.back() = 0.25f;
+            const auto scaled = x->scaled(pool, factors);
+            BOOST_REQUIRE(scaled.ok());
+            (*scaled)->copy(2, column);
+            BOOST_TEST(column.front() == values.row(0)[2] / 2);
+            BOOST_TEST(column.back() == values.row(rows - 1)[2] / 4);
+            const sparse_column last = x->column(2);
+            BOOST_TEST(last.rows[last.rows.size() - 1] == static_cast<std::int32_t>(rows - 1));
+        }
+    BOOST_TEST(5 * bytes[0] < 4 * bytes[1]);
 }
 
 // The largest ones, which add up to 2^24 along a quarter of the rows that are summed in float32, and others.

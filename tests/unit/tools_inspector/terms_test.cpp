@@ -98,6 +98,11 @@ BOOST_AUTO_TEST_CASE(a_minibatch_to_follow_is_a_number_or_next) {
     BOOST_TEST_REQUIRE(work.ok());
     BOOST_TEST(!work->is_minibatch);
     BOOST_TEST(work->number.value() == 7u);
+    const auto phase = parse_follow_terms(words{"phase=8"});
+    BOOST_TEST_REQUIRE(phase.ok());
+    BOOST_TEST(!phase->is_minibatch);
+    BOOST_TEST(phase->number.value() == 8u);
+    BOOST_TEST(parse_tail_terms(words{"phase=9"})->minibatch == 9u);
     BOOST_TEST(work->run == 0x5c6879d3u);
     for (const words& wrong : {words{}, words{"run=5c6879d3"}, words{"work=7", "minibatch=7"},
                                words{"work=7", "run=0x1", "run=0x1"}, words{"work=x"},
@@ -142,6 +147,10 @@ BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
     BOOST_TEST(problem_of({"follow"}).starts_with("follow needs a minibatch"));
     BOOST_TEST(problem_of({"follow", "minibatch=x"}) ==
                "minibatch=x is no minibatch; they are numbers from 0, or next");
+    BOOST_TEST(problem_of({"follow", "phase=x"}) ==
+               "phase=x is no phase; they are numbers from 0, or next");
+    BOOST_TEST(problem_of({"follow", "phase=1", "work=1"})
+                   .starts_with("follow takes one of minibatch=, phase= and work="));
     BOOST_TEST(problem_of({"export"}).starts_with("export needs the name of one file"));
     BOOST_TEST(problem_of({"actors", "x"}) == "the view actors takes no further words, not 'x'");
     BOOST_TEST(problem_of({"schedule", "x"}) ==

@@ -1,7 +1,10 @@
 // One piece of work of any kind of job, as follow work=N shows it.
 #include <boost/test/unit_test.hpp>
 
+#include <sstream>
+
 #include "tests/unit/tools_inspector/look.hpp"
+#include "tools/inspector/views.hpp"
 #include "tools/inspector/work_path.hpp"
 
 using namespace troupe;
@@ -151,6 +154,28 @@ BOOST_AUTO_TEST_CASE(what_is_under_way_is_waited_for) {
     for (const std::uint64_t node : {1u, 2u})
         steps += static_cast<std::size_t>(std::ranges::count_if(cluster.at(node).events, of_it));
     BOOST_TEST(seen.shows("work 1 of run 5c6879d3: " + std::to_string(steps) + " steps, "));
+}
+
+BOOST_AUTO_TEST_CASE(a_piece_of_work_of_a_program_is_called_a_phase) {
+    all_names names;
+    names[node_id{1}] = {.name = "a", .actors = {{actor_number{3}, "5c6879d3/scheduler-0"}}};
+    BOOST_TEST(has_phases(names, 0x5c6879d3));
+    BOOST_TEST(!has_phases(names, 0x5c6879d4));
+    BOOST_TEST(!has_phases(names, 0));
+    const work_path path{.work = 42,
+                         .run = 0x5c6879d3,
+                         .steps = {{.what = "Partial", .to = {node_id{1}, actor_number{3}}}}};
+    std::ostringstream out;
+    print_work(out, path, names);
+    BOOST_TEST(out.str().starts_with("phase 42 of run 5c6879d3: 1 step, "), out.str());
+    tail_message message{.type = "Partial", .actor = "5c6879d3/scheduler-0"};
+    message.event.to_actor = actor_number{3};
+    message.event.run = 0x5c6879d3;
+    message.event.work = work_id{42};
+    BOOST_TEST(tail_line(message, node_id{1}, names, 0).find("  phase 42  ") != std::string::npos);
+    message.event.run = 0x5c6879d4;
+    BOOST_TEST(tail_line(message, node_id{1}, names, 0).find("  minibatch 42  ") !=
+               std::string::npos);
 }
 
 // An older run that the nodes remember has larger numbers.
