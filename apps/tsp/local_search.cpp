@@ -10,6 +10,8 @@ namespace {
 
 // Exchanges that are tried of each level's, the most promising first.
 constexpr std::array<std::size_t, local_search::depth_max> breadths{5, 4, 3, 2, 1, 1, 1, 1, 1, 1};
+// Exchanges of a chain that may make a cycle: further ones seldom pay for their search.
+constexpr std::size_t cycle_levels = 1;
 // Candidates that are looked at.
 constexpr std::size_t candidates_looked_at = 10;
 
@@ -96,7 +98,7 @@ void local_search::collect(const pending_path& path, std::int64_t gain, std::siz
             const index out = path.before(s, i);
             to.push_back({open + of_.length(c, city_at(out)), i, out, s, false});
         }
-        if (level + 1 < depth_ && !path.ends(s, i)) {
+        if (level < cycle_levels && level + 1 < depth_ && !path.ends(s, i)) {
             const index out = path.after(s, i);
             to.push_back({open + of_.length(c, city_at(out)), i, out, s, true});
         }

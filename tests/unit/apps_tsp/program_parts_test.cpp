@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "apps/tsp/city_pieces.hpp"
 #include "apps/tsp/found_tours.hpp"
 #include "apps/tsp/program_settings.hpp"
+#include "apps/tsp/tsp_worker.hpp"
 #include "tests/unit/apps_tsp/problems.hpp"
 
 using namespace troupe;
@@ -111,6 +113,14 @@ BOOST_AUTO_TEST_CASE(a_scheduler_takes_tours_of_all_cities_alone) {
     BOOST_TEST(copy.best_length() == 6);
     found_tours other{3, 5};
     BOOST_TEST(!other.load(found.tours(), found.lengths(), found.built(), found.given()).ok());
+}
+
+BOOST_AUTO_TEST_CASE(each_colony_has_a_seed_of_its_own) {
+    std::set<std::uint64_t> seeds;
+    for (std::uint64_t run = 0; run < 8; ++run)
+        for (std::uint32_t worker = 0; worker < 8; ++worker)
+            seeds.insert(colony_seed(run, worker));
+    BOOST_TEST(seeds.size() == 64u);
 }
 
 BOOST_AUTO_TEST_CASE(a_phase_is_sized_by_settings_and_cities) {
