@@ -139,7 +139,7 @@ std::vector<tsp::city> serial_tour(const tsp::instance& of, std::uint32_t worker
 BOOST_AUTO_TEST_SUITE(colonies_in_the_simulator)
 
 BOOST_AUTO_TEST_CASE(no_storm_changes_a_tour, *seeded) {
-    for (const std::uint64_t seed : seed_range{200})
+    for (const std::uint64_t seed : seed_range{1000})
         check_same(seed, colonies_of(seed), false);
 }
 
