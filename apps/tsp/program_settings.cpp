@@ -13,8 +13,8 @@ namespace troupe::tsp {
 namespace {
 
 constexpr std::uint64_t phases_between_exchanges = 4;
-// Of phases of about 0.1 s: an ant of the focused colony takes about 10 us whatever the cities, others 2 us a city.
-constexpr std::uint64_t focused_tours = 8192;
+// Of phases of about 0.1 s: an ant of the focused colony takes about 25 us whatever the cities, others 2 us a city.
+constexpr std::uint64_t focused_tours = 4096;
 constexpr std::uint64_t cities_of_phase = 1u << 16;
 
 error wrong(const std::string& key, const std::string& sentence) {

@@ -51,7 +51,7 @@ class tsp_worker final : public scheduled::worker_part {
     result<scheduled::payload> push(const scheduled::phase& p, compute_context&) override;
     result<scheduled::payload> probe(const scheduled::phase& p, std::uint32_t scheduler,
                                      compute_context&) override;
-    // "8192 tours, best 7542"
+    // "4096 tours, best 7542"
     std::string describe(const scheduled::phase& p) const override;
     result<scheduled::saved_part> save() const override;
     result<void> load(const scheduled::saved_part& saved) override;

@@ -31,7 +31,7 @@ def ours(options, folder, cities, seconds, workers):
         events = {line["event"]: line for line in contenders.json_lines(output)}
         return {"length": events["done"]["length"], "seconds": events["done"]["at"] - events["start"]["at"],
                 "bytes": events["exit"]["memory_bytes"]}
-    where = ["--nodes", str(workers), "--devices", "cpu:1"] if workers > 1 else ["--devices", "cpu:1"]
+    where = ["--nodes", str(workers)] if workers > 1 else ["--devices", "cpu:1"]
     command = clocked([contenders.program(options.build, "tools/troupe/troupe"), "run", file, "--json", *where])
     return Contender(name, [*command[:2], "--memory", *command[2:]], read, timeout_s=TIMEOUT_S)
 
