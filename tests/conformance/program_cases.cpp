@@ -200,7 +200,7 @@ program_case tsp_case(std::string name, const std::string& settings) {
     return {.name = std::move(name),
             .program = tsp::tsp_program(),
             .app = "program: {tsp: {" + settings +
-                   "}}\nschedule: {cyclic: {set: 16}}\nstop: {iterations: 800}\n",
+                   "}}\nschedule: {cyclic: {set: 16}}\nstop: {iterations: 480}\n",
             .rows = {},
             .source = few_cities,
             .has_one_scheduler = true,
