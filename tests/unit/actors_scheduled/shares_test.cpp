@@ -51,7 +51,7 @@ class listed_work final : public piece_source {
 std::vector<std::vector<std::int64_t>> dealt_to(std::shared_ptr<piece_source> data,
                                                 const std::vector<number_range>& shares,
                                                 std::vector<bool> wanted) {
-    memory_pool memory;
+    memory_pool memory{1u << 20};
     share_dealer dealer{std::move(data), shares};
     BOOST_REQUIRE(dealer.begin(std::move(wanted)).ok());
     std::vector<std::vector<std::int64_t>> all(shares.size());
