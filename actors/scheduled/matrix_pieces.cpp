@@ -8,8 +8,8 @@ namespace {
 
 class matrix_pieces final : public piece_source {
   public:
-    matrix_pieces(matrix_source source, std::uint64_t bytes_max)
-        : source_{std::move(source)}, bytes_max_{bytes_max} {}
+    matrix_pieces(matrix_source source, std::uint64_t bytes_max, std::vector<data_digest> digests)
+        : source_{std::move(source)}, bytes_max_{bytes_max}, digests_{std::move(digests)} {}
 
     data_shape shape() const override {
         const matrix_shape& s = source_.shape();
@@ -20,6 +20,7 @@ class matrix_pieces final : public piece_source {
         return source_.column_entries(column);
     }
     std::vector<std::string> column_names() const override { return source_.shape().column_names; }
+    std::vector<data_digest> digests() const override { return digests_; }
 
     result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
         if (taken_ == block_.rows) {
@@ -70,14 +71,16 @@ class matrix_pieces final : public piece_source {
 
     matrix_source source_;
     const std::uint64_t bytes_max_;
+    const std::vector<data_digest> digests_;
     row_block block_; // that is being dealt
     std::uint32_t taken_ = 0;
 };
 
 } // namespace
 
-std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piece_bytes_max) {
-    return std::make_shared<matrix_pieces>(std::move(source), piece_bytes_max);
+std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piece_bytes_max,
+                                        std::vector<data_digest> digests) {
+    return std::make_shared<matrix_pieces>(std::move(source), piece_bytes_max, std::move(digests));
 }
 
 } // namespace troupe::scheduled

@@ -7,6 +7,7 @@
 namespace troupe::scheduled {
 
 // Pieces of at most so many bytes, if that is at least a row.
-std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piece_bytes_max);
+std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piece_bytes_max,
+                                        std::vector<data_digest> digests = {});
 
 } // namespace troupe::scheduled

@@ -146,6 +146,61 @@ BOOST_AUTO_TEST_CASE(another_file_takes_the_place_of_the_rows_and_keeps_its_word
                    .starts_with("--data: " + (folder() / "new").string() + ": line 1: "));
 }
 
+BOOST_AUTO_TEST_CASE(each_file_has_a_digest_of_what_it_holds) {
+    // The keys whose digests differ from those before.
+    std::vector<data_digest> before;
+    const auto changed = [&] {
+        std::string keys;
+        const auto now = open()->digests();
+        for (std::size_t i = 0; i < std::max(now.size(), before.size()); ++i) {
+            BOOST_REQUIRE(i < now.size());
+            if (i >= before.size() || now[i].value != before[i].value)
+                keys += now[i].key.substr(now[i].key.rfind('.') + 1) + " ";
+        }
+        before = now;
+        return keys;
+    };
+    auto matrix = data().initMatrix();
+    matrix.setFeatures(plain("x", "1,2\n3,4\n"));
+    matrix.setTargets(plain("y", "1\n2\n"));
+    BOOST_TEST(changed() == "features targets ");
+    BOOST_TEST(before.front().file == (folder() / "x").string());
+    plain("y", "1\n3\n");
+    BOOST_TEST(changed() == "targets ");
+    matrix.setFeatures(plain("elsewhere", "1;2\n3;4\n"));
+    BOOST_TEST(changed() == "");
+    plain("elsewhere", "1;2\n4;3\n");
+    BOOST_TEST(changed() == "features ");
+
+    auto documents = data().initDocuments();
+    documents.setLines(plain("a", "cat dog cat\nfish\n"));
+    documents.setStopWordsFile(plain("s", "it\n"));
+    before.clear();
+    BOOST_TEST(changed() == "stop_words_file lines ");
+    plain("a", "Cat dog cat!\nfish\n");
+    BOOST_TEST(changed() == "");
+    plain("a", "cow dog cow\nfish\n");
+    BOOST_TEST(changed() == "lines ");
+    plain("a", "cow dog\nfish cow\n");
+    BOOST_TEST(changed() == "lines ");
+    plain("s", "fish\n");
+    BOOST_TEST(changed() == "stop_words_file lines ");
+
+    auto ratings = data().initRatings();
+    ratings.setTrain(plain("tr", "7 30 5\n2 10 1\n7 10 2\n"));
+    ratings.setTest(plain("te", "2 20 4\n5 30 3\n"));
+    before.clear();
+    BOOST_TEST(changed() == "train test ");
+    plain("tr", "7 10 2\n2 10 1\n7 30 5\n");
+    BOOST_TEST(changed() == "");
+    plain("te", "2 40 4\n5 30 3\n");
+    BOOST_TEST(changed() == "test ");
+    plain("tr", "7 10 2\n1 10 1\n7 30 5\n");
+    BOOST_TEST(changed() == "train ");
+    plain("tr", "7 10 2\n1 10 1\n7 30 4\n");
+    BOOST_TEST(changed() == "train ");
+}
+
 BOOST_AUTO_TEST_CASE(programs_that_need_targets_take_matrices_alone) {
     data().initDocuments().setLines("a");
     BOOST_TEST(test::refusal_of(open_data(data(), {.needs_targets = true}), errc::usage) ==
