@@ -109,6 +109,10 @@ result<void> matrix_source::count(const row_block& row) {
                            " rows; leave some out");
     const std::uint64_t number = shape_.rows++;
     TROUPE_CHECK(row.targets.size() == (shape_.has_targets ? 1 : 0), "a row has its target");
+    if (number == 0 && shape_.has_targets)
+        shape_.same_target = row.targets.front();
+    else if (shape_.same_target && *shape_.same_target != row.targets.front())
+        shape_.same_target.reset();
     if (!shape_.is_sparse) {
         TROUPE_CHECK(row.values.size() == shape_.columns, "dense rows are full");
         return {};

@@ -48,6 +48,7 @@ struct matrix_shape {
     std::uint64_t entries = 0; // if sparse those in the file, else rows x columns
     bool is_sparse = false;
     bool has_targets = false;
+    std::optional<double> same_target;     // that all rows have
     std::vector<std::string> column_names; // one for each column, printable; or none
 };
 
@@ -123,8 +124,9 @@ class matrix_source {
     std::vector<std::uint32_t> column_entries_;
     std::uint64_t next_row_ = 0;
     content_hash passed_; // of the rows before next_row_
-    std::map<std::uint64_t, std::uint64_t> digests_; // of so many rows, as an earlier pass found them
-    std::string key_;                                // of the features' file
+    std::map<std::uint64_t, std::uint64_t>
+        digests_;     // of so many rows, as an earlier pass found them
+    std::string key_; // of the features' file
 };
 
 // Opens the files that are named, reads all rows once, checks them and counts.

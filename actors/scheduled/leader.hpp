@@ -48,6 +48,7 @@ struct leader_options {
     std::map<std::size_t, saved_state> resumed_ends = {}; // of the same (saved_commit::ends)
     std::string resumed_from = {};                        // its folder
     std::string result_mark = {};                         // result_mark.hpp
+    std::string more_memory = {};                         // advice: ", or a larger bound: ..."
 };
 
 class leader final : public actor {
@@ -161,6 +162,9 @@ class leader final : public actor {
 
         std::string stopped_text() const {
             std::string text = "stopped after " + counted(milestones, "sweep");
+            if (!files.empty())
+                text += "; what has been found is in " +
+                        std::filesystem::path{files.front()}.parent_path().string();
             if (!checkpoint.empty())
                 text += "; " + checkpoint + " is saved, --resume goes on from it";
             return text;

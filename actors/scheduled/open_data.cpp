@@ -1,5 +1,7 @@
 #include "actors/scheduled/open_data.hpp"
 
+#include <set>
+
 #include <capnp/schema.h>
 
 #include "actors/data/content_hash.hpp"
@@ -16,6 +18,7 @@ namespace {
 using opened_data = result<std::shared_ptr<piece_source>>;
 
 constexpr std::uint64_t piece_bytes = 1u << 20;
+constexpr const char* target_column_key = "data.matrix.target_column";
 
 data_digest digest_of(const named_file& file, std::uint64_t value) {
     return {file.key, file.path, value};
@@ -41,6 +44,32 @@ matrix_settings settings_of(proto::ProgramData::Reader data) {
     return settings;
 }
 
+// What does not fit a file is the column that is asked of it.
+error at_its_key(const error& why, const matrix_settings& settings) {
+    const std::string found = settings.features.key + ": ";
+    if (why.code() != errc::usage || settings.target_column.empty() ||
+        !why.message().starts_with(found))
+        return why;
+    return {why.code(), target_column_key + (": " + why.message().substr(found.size()))};
+}
+
+std::vector<std::string> notes_on(const matrix_shape& shape, const matrix_settings& settings) {
+    std::vector<std::string> notes;
+    if (shape.rows > 1 && shape.same_target)
+        notes.push_back((!settings.targets.path.empty()    ? settings.targets.key
+                         : !settings.target_column.empty() ? std::string{target_column_key}
+                                                           : settings.features.key) +
+                        ": all rows have the same target, so that no column says anything of it");
+    std::set<std::string_view> seen;
+    for (const std::string& name : shape.column_names)
+        if (!seen.insert(name).second) {
+            notes.push_back(settings.features.key + ": two columns have the name \"" + name +
+                            "\", which results do not tell apart");
+            break;
+        }
+    return notes;
+}
+
 opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use) {
     matrix_settings settings = settings_of(data);
     settings.needs_target_column = !use.ignores_targets;
@@ -51,15 +80,16 @@ opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use)
         settings.targets = {};
     auto source = open_matrix(settings);
     if (!source)
-        return source.failure();
+        return at_its_key(source.failure(), settings);
     if (use.needs_targets && !source->shape().has_targets)
         return error{errc::usage, settings.features.key +
                                       ": has no targets, which the program needs; name them by "
                                       "data.matrix.targets or data.matrix.target_column"};
-    std::vector<data_digest> digests{digest_of(settings.features, source->digest())};
+    matrix_facts facts{.digests = {digest_of(settings.features, source->digest())},
+                       .notes = notes_on(source->shape(), settings)};
     if (!settings.targets.path.empty())
-        digests.push_back(digest_of(settings.targets, source->targets_digest()));
-    return pieces_of(std::move(*source), piece_bytes, std::move(digests));
+        facts.digests.push_back(digest_of(settings.targets, source->targets_digest()));
+    return pieces_of(std::move(*source), piece_bytes, std::move(facts));
 }
 
 // --- documents

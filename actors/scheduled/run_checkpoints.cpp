@@ -84,8 +84,7 @@ result<void> check_data(const data_digest& is, const json& was) {
                  "is of other data: " +
                      (file == is.file ? name + " has changed since"
                                       : name + " does not hold what " +
-                                            printable(file.get<std::string>(), name_max) +
-                                            " did") +
+                                            printable(file.get<std::string>(), name_max) + " did") +
                      "; give the data of then, or name another checkpoint.directory"};
 }
 

@@ -146,6 +146,39 @@ BOOST_AUTO_TEST_CASE(another_file_takes_the_place_of_the_rows_and_keeps_its_word
                    .starts_with("--data: " + (folder() / "new").string() + ": line 1: "));
 }
 
+BOOST_AUTO_TEST_CASE(a_target_column_that_is_not_there_is_told_at_its_key) {
+    auto matrix = data().initMatrix();
+    matrix.setFeatures(plain("x", "a,b\n1,2\n3,4\n"));
+    matrix.setTargetColumn("c");
+    BOOST_TEST(test::refusal_of(open_data(data(), {}), errc::usage)
+                   .starts_with("data.matrix.target_column: " + (folder() / "x").string() +
+                                ": line 1: no target column \"c\""));
+}
+
+BOOST_AUTO_TEST_CASE(one_target_of_all_rows_and_two_columns_of_one_name_are_noted) {
+    const auto said = [&](const char* table, const char* column, const char* targets = nullptr) {
+        auto matrix = data().initMatrix();
+        matrix.setFeatures(plain("x", table));
+        matrix.setTargetColumn(column);
+        if (targets != nullptr) {
+            matrix.disownTargetColumn();
+            matrix.setTargets(plain("y", targets));
+        }
+        return open()->notes();
+    };
+    const std::string same =
+        ": all rows have the same target, so that no column says anything of it";
+    using notes = std::vector<std::string>;
+    BOOST_TEST((said("a,b\n1,2\n3,4\n", "b") == notes{}));
+    BOOST_TEST((said("a,b\n1,2\n3,2\n", "b") == notes{"data.matrix.target_column" + same}));
+    BOOST_TEST((said("a,b\n1,2\n", "b") == notes{}));
+    BOOST_TEST((said("a\n1\n3\n", "", "0\n0\n") == notes{"data.matrix.targets" + same}));
+    BOOST_TEST((said("a\n1\n3\n", "", "0\n1\n") == notes{}));
+    BOOST_TEST((said("a,b,a,b\n1,2,3,4\n5,6,7,8\n", "3") ==
+                notes{"data.matrix.features: two columns have the name \"a\", which results do not "
+                      "tell apart"}));
+}
+
 BOOST_AUTO_TEST_CASE(each_file_has_a_digest_of_what_it_holds) {
     // The keys whose digests differ from those before.
     std::vector<data_digest> before;

@@ -217,8 +217,7 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_same_data_from_wherever_it_is) {
             .value();
     };
     const std::filesystem::path saved = of("a", 0xffffffffffffffffu).save(commit_at(40)).value();
-    const std::string advice =
-        "; give the data of then, or name another checkpoint.directory";
+    const std::string advice = "; give the data of then, or name another checkpoint.directory";
     BOOST_TEST(refusal(of("a", 0xffffffffffffffffu)) == "taken");
     BOOST_TEST(refusal(of("b", 0xffffffffffffffffu, "c")) == "taken");
     BOOST_TEST(refusal(of("a", 1)) ==
