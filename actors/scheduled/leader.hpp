@@ -50,6 +50,7 @@ struct leader_options {
     std::map<std::size_t, saved_state> resumed_ends = {}; // of the same (saved_commit::ends)
     std::string resumed_from = {};                        // its folder
     std::string result_mark = {};                         // result_mark.hpp
+    std::string more_memory = {};                         // advice: ", or a larger bound: ..."
 };
 
 class leader final : public actor {
@@ -148,7 +149,11 @@ class leader final : public actor {
         standstill still;
 
         std::string stopped_text() const {
-            return "stopped after " + counted(milestones, "sweep") + onward_text();
+            std::string text = "stopped after " + counted(milestones, "sweep");
+            if (!files.empty())
+                text += "; what has been found is in " +
+                        std::filesystem::path{files.front()}.parent_path().string();
+            return text + onward_text();
         }
         std::string onward_text() const {
             return checkpoint.empty() ? ""

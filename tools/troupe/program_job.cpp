@@ -130,6 +130,7 @@ class program_of_data final : public job {
         ready_.run = run.number;
         ready_.listener = &run.listener;
         ready_.io = run.io;
+        ready_.more_memory = run.more_memory.of_host;
         return run.runtime.spawn_of_run<leader>(run.number, "leader", std::move(ready_));
     }
 
@@ -244,7 +245,7 @@ std::vector<app_value> identity_of(const program_app& app, const program& what,
 }
 
 result<saved_run> open_checkpoints(const program_app& app, const program& what,
-                                   const data_shape& data, bool resume) {
+                                   const piece_source& data, bool resume) {
     saved_run run;
     if (!app.app().hasCheckpoint()) {
         if (resume)
@@ -254,8 +255,9 @@ result<saved_run> open_checkpoints(const program_app& app, const program& what,
     }
     const auto checkpoint = app.app().getCheckpoint();
     const std::string directory = checkpoint.getDirectory().cStr();
-    auto to = run_checkpoints::open(directory, checkpoint.getKeep(),
-                                    {app.program(), identity_of(app, what, data)});
+    auto to = run_checkpoints::open(
+        directory, checkpoint.getKeep(),
+        {app.program(), identity_of(app, what, data.shape()), data.digests()});
     if (!to)
         return app.at_its_place(to.failure().in("checkpoint.directory"));
     run.to = std::make_shared<run_checkpoints>(std::move(*to));
@@ -338,7 +340,7 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
         return app.at_its_place(mark.failure());
     result<saved_run> saved = saved_run{};
     if (purpose == job_purpose::run)
-        saved = open_checkpoints(app, *row, (*data)->shape(), resume);
+        saved = open_checkpoints(app, *row, **data, resume);
     if (!saved)
         return saved.failure();
     auto opened =
