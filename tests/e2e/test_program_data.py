@@ -42,7 +42,7 @@ class BadInput(ProgramTest):
             check(APP.replace("{matrix: {features: x.csv, target_column: y}}", data), why)
         check(APP.replace("x.csv", "big.csv"), "big.csv: line 3: a target is 1e+200, whose square is too large", big="a,y\n1,2\n1,1e200\n")
         check(APP.replace("{dynamic: {window: 2}}", "{window: 2}"), 'app.yaml:4:12: schedule.window: unknown key; did you mean "dynamic.window"?')
-        check(APP.replace("x.csv, target_column: y", "text.csv"), 'text.csv: line 1: the label: "cat" is not a number', text="cat 1:2 3:1\n1 2:1\n")
+        check(APP.replace("x.csv, target_column: y", "svm.csv"), 'svm.csv: line 1: the label: "cat" is not a number', svm="cat 1:2 3:1\n1 2:1\n")
         check(APP, "--set data.matrix.target_column: ", command=("check", "--set", "data.matrix.target_column=z"))
         check(APP.replace("lasso:", "ridge:"), "expected factorization, lasso or lda; load one of your own by --program FILE.so")
         check(APP + "checkpoint: {directory: ./result/}\n", "app.yaml:7:25: checkpoint.directory: is result.directory, too; give checkpoints a folder")
