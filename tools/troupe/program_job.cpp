@@ -14,7 +14,9 @@
 #include "actors/scheduled/scheduled_messages.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/quantities.hpp"
+#include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/program_result.hpp"
+#include "tools/troupe/run_setup.hpp"
 
 namespace troupe::cli {
 
@@ -30,24 +32,37 @@ struct saved_run {
     std::string folder; // of `from`
 };
 
+struct doubts_of_run {
+    std::vector<doubtful_key> keys;
+    bool has_bits_of_processor = false;
+};
+
 class program_of_data final : public job {
   public:
     program_of_data(program_app app, std::shared_ptr<const program_table> programs,
                     const program& what, std::shared_ptr<piece_source> data, saved_run saved,
-                    std::string result_mark, std::vector<doubtful_key> doubts)
+                    std::string result_mark, doubts_of_run doubts)
         : app_{std::move(app)}, programs_{std::move(programs)}, what_{what}, data_{std::move(data)},
           saved_{std::move(saved)}, result_mark_{std::move(result_mark)}, doubts_{
                                                                               std::move(doubts)} {}
 
     std::vector<std::string> notes() const override {
         std::vector<std::string> all = data_->notes();
-        for (const doubtful_key& key : doubts_)
+        for (const doubtful_key& key : doubts_.keys)
             if (app_.is_given(key.path))
                 all.push_back(app_.error_at(key.path, key.why).message());
         if (!app_.app().hasResult())
             all.push_back("result: absent, so that nothing is written; name a folder by "
                           "result.directory");
         return all;
+    }
+
+    std::vector<std::string> notes_on_sharing(const run_nodes& nodes,
+                                              std::uint32_t /*children*/) const override {
+        std::string sets;
+        if (doubts_.has_bits_of_processor)
+            sets = note_of_instruction_sets(nodes.devices);
+        return sets.empty() ? std::vector<std::string>{} : std::vector{std::move(sets)};
     }
 
     // Without devices: what is true of any of them.
@@ -204,7 +219,7 @@ class program_of_data final : public job {
     std::shared_ptr<piece_source> data_;
     saved_run saved_;
     const std::string result_mark_;
-    std::vector<doubtful_key> doubts_;
+    const doubts_of_run doubts_;
     leader_options ready_; // as far as prepare() knows them
 };
 
@@ -330,9 +345,11 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
     if (row->check)
         if (auto fits = row->check(site); !fits)
             return app.at_setting(fits.failure());
-    std::vector<doubtful_key> doubts = doubts_of(app.app().getSchedule());
+    doubts_of_run doubts{doubts_of(app.app().getSchedule())};
     if (row->doubts)
-        std::ranges::move(row->doubts(site), std::back_inserter(doubts));
+        std::ranges::move(row->doubts(site), std::back_inserter(doubts.keys));
+    if (row->has_bits_of_processor)
+        doubts.has_bits_of_processor = row->has_bits_of_processor(site);
     if (auto usable = check_result(app, purpose); !usable)
         return usable.failure();
     auto mark = result_mark_of(row->name, app.app().getData());
