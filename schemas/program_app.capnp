@@ -43,6 +43,9 @@ struct ProgramData $A.doc("Exactly one source of data, and the scaling applied t
         $A.doc("Texts, or counts of their words: a row for each document, a column for each word of the vocabulary, which "
             "holds how often the word is in the document.");
     ratings @4 :RatingsData $A.doc("Ratings: a row for each user, a column for each item, of which few have a number.");
+    tsplib @5 :Text $A.path
+        $A.doc("Cities of a travelling salesman, a row each: a file of TSPLIB 95 (.tsp, .atsp), or CSV with two coordinates a "
+            "line; plain or gzip. Told apart by what the file begins with.");
   }
   scale @2 :ColumnScale = none $A.doc("Scaling of the columns before anything is computed.");
 }
@@ -200,6 +203,10 @@ struct ProgramStop {
       $A.doc("Number of sweeps: times that all variables are looked at, each of which prints a line. 0: no bound.");
   phases @2 :UInt64 = 0 $A.min(0) $A.max(1000000000000) $A.doc("Number of phases. 0: no bound.");
   seconds @3 :Float64 = 0 $A.min(0) $A.max(1000000000) $A.doc("Duration of the run in seconds. 0: no bound.");
+  length @4 :UInt64 = 0 $A.min(0) $A.max(9000000000000000)
+      $A.doc("Length of a tour at which the run is done, of a program that looks for one. 0: no such bound.");
+  iterations @5 :UInt64 = 0 $A.min(0) $A.max(1000000000000)
+      $A.doc("Number of iterations of each worker, of a program that counts them. 0: no bound.");
 }
 
 struct ProgramResult {

@@ -212,7 +212,7 @@ struct ProbeDone {
   incarnation @0 :UInt32;
   number @1 :UInt64;
   numbers @2 :List(Run.NamedNumber);
-}
+}                               # attachments: the program's, of which the leader writes what there is of the result
 
 struct MarkPhase {
   # Leader to scheduler 0: mark the next phase that you choose.

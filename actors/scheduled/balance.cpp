@@ -44,14 +44,16 @@ std::vector<number_range> filled(std::vector<number_range> ranges, std::uint64_t
 
 } // namespace
 
-run_shares share_out(const piece_source& data, std::size_t workers, std::size_t schedulers,
-                     std::size_t blocks) {
+run_shares share_out(const piece_source& data, const share_counts& among) {
     run_shares shares;
     shares.data = data.shape();
     std::vector<std::uint64_t> work(shares.data.rows);
     for (std::uint64_t r = 0; r < work.size(); ++r)
         work[r] = data.row_work(r) + 1; // a row without entries makes some work, too
-    shares.rows = filled(balanced_ranges(work, workers), work.size());
+    if (among.all_rows)
+        shares.rows.assign(among.workers, {0, work.size()});
+    else
+        shares.rows = filled(balanced_ranges(work, among.workers), work.size());
     for (const number_range& rows : shares.rows) {
         std::uint64_t entries = 0;
         for (std::uint64_t r = rows.first; r < rows.first + rows.count; ++r)
@@ -61,9 +63,9 @@ run_shares share_out(const piece_source& data, std::size_t workers, std::size_t 
     work.resize(shares.data.columns);
     for (std::uint64_t c = 0; c < work.size(); ++c)
         work[c] = data.column_work(c) + 1;
-    shares.variables = filled(balanced_ranges(work, schedulers), work.size());
-    if (blocks > 0)
-        shares.blocks = filled(balanced_ranges(work, blocks), work.size());
+    shares.variables = filled(balanced_ranges(work, among.schedulers), work.size());
+    if (among.blocks > 0)
+        shares.blocks = filled(balanced_ranges(work, among.blocks), work.size());
     return shares;
 }
 

@@ -22,9 +22,16 @@ struct run_shares {
     std::vector<number_range> blocks;    // of each block; empty if variables do not rotate
 };
 
+// Among how many the data is shared out.
+struct share_counts {
+    std::size_t workers = 1;
+    std::size_t schedulers = 1;
+    std::size_t blocks = 0;
+    bool all_rows = false; // each worker has all of them (program::every_worker_has_all_rows)
+};
+
 // Rows and variables by the work that they make. There must be as many rows as workers, and as many columns as schedulers
 // and as blocks, so that no share is empty.
-run_shares share_out(const piece_source& data, std::size_t workers, std::size_t schedulers,
-                     std::size_t blocks = 0);
+run_shares share_out(const piece_source& data, const share_counts& among);
 
 } // namespace troupe::scheduled

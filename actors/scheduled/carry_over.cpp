@@ -21,6 +21,10 @@ std::deque<phase_deltas> no_changes(std::uint64_t number, const staleness& bound
     return all;
 }
 
+bool is_same_goal(const auto& one, const auto& other) {
+    return one.gap == other.gap && one.length == other.length && one.iterations == other.iterations;
+}
+
 } // namespace
 
 std::string text_of(const commit_shape& shape) {
@@ -33,7 +37,7 @@ bool goes_on_as_it_is(const commit_shape& from, const commit_shape& to,
     const bool is_over =
         std::ranges::any_of(commit, [](const saved_state& s) { return s.end.is_done; });
     return from.workers == to.workers && from.schedulers == to.schedulers &&
-           from.window == to.window && (from.gap == to.gap || !is_over);
+           from.window == to.window && (is_same_goal(from, to) || !is_over);
 }
 
 result<std::vector<saved_state>> carry_over(const program& what, const carried_site& before,
@@ -73,7 +77,7 @@ result<std::vector<saved_state>> carry_over(const program& what, const carried_s
         to.part = std::move(run.schedulers[m - run.workers.size()]);
         to.deltas = no_changes(run.phase, bound_of(now));
         to.milestones = first.milestones;
-        if (first.end.phase > 0 && before.stop.gap == now.stop.gap)
+        if (first.end.phase > 0 && is_same_goal(before.stop, now.stop))
             to.end = {run.phase, first.end.is_done};
     }
     return states;

@@ -1,6 +1,7 @@
 // A commit of a run, made into what another run goes on from: one with another window, with other numbers of schedulers or
-// workers, or with another bound of the gap after the first one came to its end. The result of that run depends on where it
-// was taken over, so it is not bit for bit the one of a run from the beginning; but it is the same whatever happens to it.
+// workers, or with another gap, length or number of iterations to stop at after the first one came to its end. The result
+// of that run depends on where it was taken over, so it is not bit for bit the one of a run from the beginning; but it is
+// the same whatever happens to it.
 //
 // At a commit phases are under way, which were chosen for the old window and by the old schedulers: they are dropped. What
 // schedulers have folded and workers have not applied yet, each worker applies before it begins, so that all are at the same
@@ -24,7 +25,9 @@ struct commit_shape {
     std::uint32_t workers = 0;
     std::uint32_t schedulers = 0;
     std::uint32_t window = 0;
-    double gap = 0; // stop.gap
+    double gap = 0; // stop.gap, stop.length, stop.iterations: with others the end of a run is none
+    std::uint64_t length = 0;
+    std::uint64_t iterations = 0;
 };
 
 // "2 workers, 1 shard and window 2"

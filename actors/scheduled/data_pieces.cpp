@@ -69,16 +69,20 @@ result<void> share_dealer::begin(std::vector<bool> wanted) {
     return source_->rewind();
 }
 
+result<void> share_dealer::go_to_next_share() {
+    ++worker_;
+    if (worker_ == shares_.size() || shares_[worker_].first == row_)
+        return {};
+    row_ = 0;
+    return source_->rewind();
+}
+
 result<std::optional<share_dealer::dealt>> share_dealer::next(memory_pool& memory) {
-    const auto is_wanted = [&](std::uint32_t worker) { return wanted_[worker]; };
     for (;;) {
-        while (worker_ < shares_.size() && row_ == shares_[worker_].first + shares_[worker_].count)
-            ++worker_;
-        bool is_any_left = false;
-        for (std::uint32_t w = worker_; w < shares_.size(); ++w)
-            is_any_left = is_any_left || is_wanted(w);
-        if (!is_any_left)
+        if (std::find(wanted_.begin() + worker_, wanted_.end(), true) == wanted_.end())
             return std::optional<dealt>{};
+        while (!wanted_[worker_] && shares_[worker_ + 1].first == row_)
+            ++worker_; // the next one has the same rows
         const std::uint64_t end = shares_[worker_].first + shares_[worker_].count;
         auto piece = source_->next(end - row_, memory);
         if (!piece)
@@ -87,8 +91,13 @@ result<std::optional<share_dealer::dealt>> share_dealer::next(memory_pool& memor
             (*piece)->count > end - row_)
             return error{errc::data, "the data has other rows than when it was opened"};
         row_ += (*piece)->count;
-        if (is_wanted(worker_))
-            return std::optional<dealt>{{worker_, row_ == end, std::move((*piece)->tensors)}};
+        const bool is_last = row_ == end, is_wanted = wanted_[worker_];
+        dealt made{worker_, is_last, std::move((*piece)->tensors)};
+        if (is_last)
+            if (auto gone = go_to_next_share(); !gone)
+                return gone.failure();
+        if (is_wanted)
+            return std::optional{std::move(made)};
     }
 }
 

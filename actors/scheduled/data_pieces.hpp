@@ -75,10 +75,11 @@ class piece_source {
     virtual result<void> rewind() = 0;
 };
 
-// Deals rows to workers by their shares: reads the source in order, and passes over rows of workers that do not want theirs.
+// Deals rows to workers by their shares: reads the source in order, passes over rows of workers that do not want theirs, and
+// begins anew where a share does.
 class share_dealer {
   public:
-    // `shares`: ranges of rows that follow each other from 0 on, none of them empty.
+    // `shares`: ranges of rows, none of them empty, each of which begins where the one before it ends, or at 0.
     share_dealer(std::shared_ptr<piece_source> source, std::vector<number_range> shares)
         : source_{std::move(source)}, shares_{std::move(shares)} {}
 
@@ -94,6 +95,8 @@ class share_dealer {
     result<std::optional<dealt>> next(memory_pool& memory);
 
   private:
+    result<void> go_to_next_share();
+
     std::shared_ptr<piece_source> source_;
     std::vector<number_range> shares_;
     std::vector<bool> wanted_;

@@ -134,6 +134,8 @@ void leader::probe_done(proto::ProbeDone::Reader body, const frame& f) {
     ++report_.milestones;
     report_.milestone_began = now();
     report_.milestone_phase = report_.phases;
+    if (!f.tensors().empty())
+        write_so_far({f.tensors().begin(), f.tensors().end()});
 }
 
 void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {

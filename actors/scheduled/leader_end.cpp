@@ -87,7 +87,7 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     if (!is_worker(*who))
         report_.bound = bound_reached(read_stop(options_.what.app.getStop()),
                                       {state->end.is_done, intent_.is_time_up, state->milestones,
-                                       std::max(report_.phases, state->number)});
+                                       std::max(report_.phases, state->number), report_.numbers});
     answers_.ends.try_emplace(*who, std::move(*state));
     end_if_over();
 }
@@ -138,7 +138,54 @@ result<ended_run> run_of(std::map<std::size_t, saved_state> ends, std::size_t wo
     return run;
 }
 
+result_site site_of_result(const leader_options& options) {
+    result_site site;
+    static_cast<program_site&>(site) = site_of(options.what, options.io->memory());
+    site.directory = options.what.app.getResult().getDirectory().cStr();
+    site.column_names = options.data->column_names();
+    site.row_names = options.data->row_names();
+    site.rows = options.data.get();
+    return site;
+}
+
+// The folder is there, and the run's; the data is at its first row.
+result<void> open_result(const result_site& site, const std::string& mark) {
+    std::error_code failed;
+    std::filesystem::create_directories(site.directory, failed);
+    if (failed)
+        return error{errc::io, site.directory.string() + ": " + failed.message() +
+                                   "; choose another result.directory"};
+    if (auto marked = write_result_mark(site.directory, mark); !marked)
+        return marked;
+    return site.rows->rewind();
+}
+
 } // namespace
+
+// Nobody is dealt rows meanwhile: a later deal begins with the first one.
+void leader::write_so_far(payload so_far) {
+    const auto& write = options_.what.what->write_so_far;
+    if (!options_.what.app.hasResult() || !write || course_.now() != run_course::running ||
+        report_.so_far != so_far_state::idle)
+        return;
+    report_.so_far = so_far_state::writing;
+    const auto site = std::make_shared<result_site>(site_of_result(options_));
+    work_.submit(*options_.io,
+                 {.label = "write so far",
+                  .work = [site, write, all = std::move(so_far), rows = options_.data,
+                           mark = options_.result_mark](compute_context&) -> result<void> {
+                      if (auto opened = open_result(*site, mark); !opened)
+                          return opened;
+                      return call_part("write_so_far", [&] { return write(*site, all); });
+                  },
+                  .then = [this] { report_.so_far = so_far_state::idle; },
+                  .failed = [this](const error& why) { // the result may have another folder by then
+                      report_.so_far = so_far_state::failed;
+                      tell(run_note{"what there is of the result cannot be written while the "
+                                    "run goes on: " +
+                                    why.message()});
+                  }});
+}
 
 void leader::write_result() {
     if (!options_.what.app.hasResult() || !options_.what.what->write_result)
@@ -151,39 +198,31 @@ void leader::write_result() {
         std::vector<std::string> files;
     };
     const auto out = std::make_shared<output>();
-    static_cast<program_site&>(out->site) = site_of(options_.what, options_.io->memory());
-    out->site.directory = options_.what.app.getResult().getDirectory().cStr();
-    out->site.column_names = options_.data->column_names();
-    out->site.row_names = options_.data->row_names();
+    out->site = site_of_result(options_);
     auto ended =
         run_of(std::exchange(answers_.ends, {}), workers(), options_.what.shares.blocks.size());
     if (!ended)
         return finish(ended.failure());
     out->run = std::move(*ended);
-    work_.submit(
-        *options_.io,
-        {.work = [out, write = options_.what.what->write_result,
-                  mark = options_.result_mark](compute_context&) -> result<void> {
-             std::error_code failed;
-             std::filesystem::create_directories(out->site.directory, failed);
-             if (failed)
-                 return error{errc::io, out->site.directory.string() + ": " + failed.message() +
-                                            "; choose another result.directory"};
-             if (auto marked = write_result_mark(out->site.directory, mark); !marked)
-                 return marked;
-             auto files = call_part("write_result", [&] { return write(out->site, out->run); });
-             if (!files)
-                 return files.failure();
-             out->files = std::move(*files);
-             out->files.emplace_back(result_mark_name);
-             return {};
-         },
-         .then =
-             [this, out] {
-                 for (const std::string& file : out->files)
-                     report_.files.push_back((out->site.directory / file).string());
-                 finish(report_.failure);
-             }});
+    work_.submit(*options_.io,
+                 {.work = [out, write = options_.what.what->write_result, rows = options_.data,
+                           mark = options_.result_mark](compute_context&) -> result<void> {
+                      if (auto opened = open_result(out->site, mark); !opened)
+                          return opened;
+                      auto files =
+                          call_part("write_result", [&] { return write(out->site, out->run); });
+                      if (!files)
+                          return files.failure();
+                      out->files = std::move(*files);
+                      out->files.emplace_back(result_mark_name);
+                      return {};
+                  },
+                  .then =
+                      [this, out] {
+                          for (const std::string& file : out->files)
+                              report_.files.push_back((out->site.directory / file).string());
+                          finish(report_.failure);
+                      }});
 }
 
 // Once: the run ends at the next phase that is chosen. Once more, or before the first phase: at once.

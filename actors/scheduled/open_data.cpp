@@ -236,6 +236,19 @@ opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
 } // namespace
 
 opened_data open_data(proto::ProgramData::Reader data, const data_use& use) {
+    if (data.isTsplib() != (use.open_cities != nullptr))
+        return error{errc::usage,
+                     data.isTsplib()
+                         ? "data.tsplib: has cities, with which the program cannot do anything; "
+                           "give it a matrix, documents or ratings"
+                         : "data: has no cities, which the program needs; name a file of them by "
+                           "data.tsplib"};
+    if (data.isTsplib()) {
+        auto cities = use.open_cities(use.file.empty() ? data.getTsplib().cStr() : use.file);
+        if (!cities)
+            return cities.failure().in(use.file.empty() ? "data.tsplib" : "--data");
+        return cities;
+    }
     if (data.isMatrix() || data.isIdx())
         return open_matrix_of(data, use);
     const std::string key = data.isDocuments() ? "data.documents" : "data.ratings";

@@ -1,6 +1,8 @@
 // What app files name as data, as the data of a run of a program.
 #pragma once
 
+#include <functional>
+
 #include "actors/data/data_rule.hpp"
 #include "actors/scheduled/data_pieces.hpp"
 #include "schemas/program_app.capnp.h"
@@ -16,6 +18,8 @@ struct data_use {
     // In the place of the one with the rows; empty: the one that the app file names. All words of its documents are kept
     // that the app file's rules and lists leave, and none of its ratings are held out.
     std::string file = {};
+    std::function<result<std::shared_ptr<piece_source>>(const std::string&)> open_cities =
+        {}; // program::open_cities
 };
 
 // Opens the files that `data` names, reads them once and checks them. Blocks on files. Errors: as matrix_source.hpp,

@@ -44,6 +44,9 @@
 // phases since (`apply`, `pass`), while all others keep what they have. If a scheduler is lost, or if the variables rotate,
 // all are loaded with what they saved last.
 //
+// Each worker may have all of the data instead of a share of it (program::every_worker_has_all_rows): several searches for
+// the same, for example, that tell each other what they have found.
+//
 // Threads: a part is called by one thread at a time, its actor's or a device's; it starts no threads, and reads neither
 // clock nor files. Ownership: tensors in payloads are immutable once they have been handed over; they are in host memory.
 // Errors: a failure that a part returns, or an exception that it throws, ends the run with a sentence. What comes from other
@@ -76,6 +79,7 @@
 namespace troupe::scheduled {
 
 class piece_source; // data_pieces.hpp
+using city_opener = std::function<result<std::shared_ptr<piece_source>>(const std::string& file)>;
 
 struct phase {
     std::uint64_t number = 0;
@@ -96,7 +100,9 @@ using in_flight = std::span<const phase_deltas>;
 // The outcome of a probe.
 struct standing {
     std::vector<named_number> numbers; // of this milestone: objective, gap
-    bool is_done = false;              // the run is over: what stop.gap asks for is reached
+    // The run is over: what stop.gap asks for is reached, or stop.length by the number "length", or stop.iterations.
+    bool is_done = false;
+    payload so_far = {}; // for program::write_so_far, if there is something new
 };
 
 // State by names that are unique within a part. Everything that differs from a newly made part must be in it.
@@ -230,6 +236,7 @@ struct result_site : program_site {
     std::filesystem::path directory;
     std::vector<std::string> column_names; // empty: they have none
     std::vector<std::string> row_names;    // likewise
+    piece_source* rows = nullptr; // the data of the run, at the first row; errors are handed on
 };
 
 // What the parts of a run have saved last.
@@ -302,9 +309,20 @@ struct program {
     // (result_mark.hpp). Blocks on files.
     std::function<result<std::vector<std::string>>(const result_site&, const ended_run&)>
         write_result;
-    bool needs_targets = true; // each row of the data must have one
+    // Writes what there is of the result while the run goes on, over what was written before; the site is write_result's.
+    // What it writes is replaced by the result, or is a part of it. Empty: nothing is written before the end. Blocks on
+    // files.
+    std::function<result<void>(const result_site&, const payload& so_far)> write_so_far = {};
+    bool needs_targets = true;              // each row of the data must have one
+    bool every_worker_has_all_rows = false; // in the place of a share each
+    // Opens data.tsplib, whose cities are for programs that have this, and that take no other data: with a row for each
+    // city, in pieces as its own workers know them. Blocks on files. Errors: as those of files of data, "FILE: line N:
+    // SENTENCE".
+    city_opener open_cities = {};
     // What the schedules may be; the first is recommended where another one is given.
     std::vector<schedule_kind> schedules = {schedule_kind::dynamic, schedule_kind::cyclic};
+    // Bounds that the program says to have been reached (standing::is_done), beside stop.gap: others are refused.
+    std::vector<stop_bound> bounds = {};
     // Part of the result is with the workers: they save what they are when the run ends, too, which is at a phase after
     // the probe that concludes it. With a rotation it is always so.
     bool result_is_with_workers = false;
@@ -316,7 +334,7 @@ struct program {
     // be looked at: those of data without any are zeros. Empty: the program predicts nothing. Blocks on files.
     std::function<result<void>(const result_use&, prediction_table&)> predict = {};
     // `troupe run --resume` with another window, with other numbers of schedulers or workers, or, after the program has
-    // said that the run is done, with another stop.gap: makes of what the parts of the run `before` were what those of the
+    // said that the run is done, with other bounds: makes of what the parts of the run `before` were what those of the
     // run `now` are loaded from. That one goes on with run.phase, which may be raised; its phases below count as ones that
     // changed nothing. Pure. errc::usage with what has to be as it was. Empty: a run goes on as the same alone.
     std::function<result<void>(const carried_site& before, const carried_site& now,

@@ -57,7 +57,7 @@ result<void> check_schedule(const program_app& app) {
 result<void> check_stop(const program_app& app) {
     const auto stop = app.app().getStop();
     if (stop.getGap() == 0 && stop.getSweeps() == 0 && stop.getPhases() == 0 &&
-        stop.getSeconds() == 0)
+        stop.getSeconds() == 0 && stop.getLength() == 0 && stop.getIterations() == 0)
         return app.error_at("stop", "the run would never end; give gap, sweeps, phases or "
                                     "seconds more than 0");
     return {};

@@ -39,7 +39,8 @@ schedule_settings read_schedule(proto::ProgramSchedule::Reader from) {
 }
 
 stop_settings read_stop(proto::ProgramStop::Reader from) {
-    return {from.getGap(), from.getSweeps(), from.getPhases(), from.getSeconds()};
+    return {from.getGap(),     from.getSweeps(), from.getPhases(),
+            from.getSeconds(), from.getLength(), from.getIterations()};
 }
 
 bool ends_with_workers(const program& what, schedule_kind by) {
@@ -75,7 +76,10 @@ void write_run(proto::ProgramRun::Builder to, const program_run& run) {
 commit_shape shape_of(const program_run& run) {
     return {static_cast<std::uint32_t>(run.shares.rows.size()),
             static_cast<std::uint32_t>(run.shares.variables.size()),
-            read_schedule(run.app.getSchedule()).window, run.app.getStop().getGap()};
+            read_schedule(run.app.getSchedule()).window,
+            run.app.getStop().getGap(),
+            run.app.getStop().getLength(),
+            run.app.getStop().getIterations()};
 }
 
 program_site site_of(const program_run& run, memory_pool& memory) {

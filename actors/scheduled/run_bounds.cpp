@@ -33,8 +33,12 @@ bool end_holds(bool is_done, std::uint64_t sweeps, const stop_settings& stop) {
 }
 
 std::string bound_reached(const stop_settings& stop, const run_standing& now) {
-    if (now.is_done)
-        return "gap";
+    if (now.is_done) {
+        const named_number* length = find(now.numbers, "length");
+        if (length != nullptr && length->value <= static_cast<double>(stop.length))
+            return "length";
+        return stop.iterations > 0 ? "iterations" : "gap";
+    }
     if (stop.sweeps > 0 && now.sweeps >= stop.sweeps)
         return "sweeps";
     if (stop.phases > 0 && now.phases >= stop.phases)

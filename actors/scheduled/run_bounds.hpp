@@ -13,17 +13,19 @@
 namespace troupe::scheduled {
 
 struct run_standing {
-    bool is_done = false;    // the program says so: what stop.gap asks for is reached
+    bool is_done = false;    // the program says so (standing::is_done)
     bool is_time_up = false; // by stop.seconds
     std::uint64_t sweeps = 0;
     std::uint64_t phases = 0;
+    std::vector<named_number> numbers = {}; // of the last probe
 };
 
 // Whether a run that goes on from its end is at its end again: the program has said that it is done, or the bound of sweeps
 // is still one.
 bool end_holds(bool is_done, std::uint64_t sweeps, const stop_settings& stop);
 
-// The key below `stop`: "gap", "sweeps", "phases" or "seconds"; empty: none of them, as of a run that is stopped by hand.
+// The key below `stop`: "gap", "length", "iterations", "sweeps", "phases" or "seconds"; empty: none of them, as of a run
+// that is stopped by hand.
 std::string bound_reached(const stop_settings& stop, const run_standing& now);
 
 // A gap that no longer falls. Programs whose numbers have none never stand still.

@@ -154,6 +154,8 @@ result<fs::path> run_checkpoints::save(const saved_commit& commit) {
                            {"schedulers", commit.shape.schedulers},
                            {"window", commit.shape.window},
                            {"gap", commit.shape.gap},
+                           {"length", commit.shape.length},
+                           {"iterations", commit.shape.iterations},
                            {"phase", commit.members.front().number},
                            {"members", std::move(members)}};
     const std::string text = manifest.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
@@ -193,16 +195,19 @@ result<commit_shape> read_shape(const json& manifest) {
     const json workers = manifest.value("workers", json{});
     const json schedulers = manifest.value("schedulers", json{});
     const json window = manifest.value("window", json{}), gap = manifest.value("gap", json{});
+    const json length = manifest.value("length", json{0u}),
+               iterations = manifest.value("iterations", json{0u});
     const json members = manifest.value("members", json{});
     if (!window.is_number_unsigned() || window.get<std::uint64_t>() > window_max ||
-        !gap.is_number())
+        !gap.is_number() || !length.is_number_unsigned() || !iterations.is_number_unsigned())
         return error{errc::data, "its window or its gap is none"};
     if (!workers.is_number_unsigned() || !schedulers.is_number_unsigned() || !members.is_array() ||
         workers.get<std::uint64_t>() > members.size() ||
         schedulers.get<std::uint64_t>() != members.size() - workers.get<std::uint64_t>())
         return error{errc::data, "its members are not those of a run"};
     return commit_shape{workers.get<std::uint32_t>(), schedulers.get<std::uint32_t>(),
-                        window.get<std::uint32_t>(), gap.get<double>()};
+                        window.get<std::uint32_t>(),  gap.get<double>(),
+                        length.get<std::uint64_t>(),  iterations.get<std::uint64_t>()};
 }
 
 // Of a run that is the same.

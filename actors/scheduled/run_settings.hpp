@@ -39,7 +39,13 @@ struct stop_settings {
     std::uint64_t sweeps = 0; // probes
     std::uint64_t phases = 0;
     double seconds = 0;
+    // Of programs that understand them (program::bounds).
+    std::uint64_t length = 0;     // of a tour, or whatever else has a length
+    std::uint64_t iterations = 0; // of each worker
 };
+
+// Bounds of `stop` that a program has to see to itself.
+enum class stop_bound : std::uint8_t { length, iterations };
 
 // Shape of the data of a run.
 struct data_shape {

@@ -331,6 +331,8 @@ void scheduler_actor::conclude(std::uint64_t number) {
                 news.body().setNumber(number);
                 write_numbers(news.body().initNumbers(static_cast<capnp::uint>(now.numbers.size())),
                               now.numbers);
+                for (tensor& t : now.so_far)
+                    news.attach(std::move(t));
                 news.envelope().setWork(number);
                 send(options_.leader, std::move(news));
             }

@@ -5,9 +5,10 @@
     made_data.py documents OUT [--tokens 5000000]   documents drawn from topics, as counts of words
     made_data.py ratings TRAIN TEST [--users 70000] ratings drawn from factors
     made_data.py columns OUT TARGETS [--columns 1000000]    a sparse matrix with groups of columns that are alike
+    made_data.py cities OUT [--cities 1000]         random cities in a square, of which no two are farther apart than 65,535
 
 Counts are in the format of LDA-C: a line for each document, N WORD:COUNT ... Ratings are lines USER ITEM RATING. The matrix is
-SciPy's .npz, csr and not compressed, its targets are .npy. Prints what it has made as one JSON object. The same arguments make
+SciPy's .npz, csr and not compressed, its targets are .npy. Cities are a file of TSPLIB. Prints what it has made as one JSON object. The same arguments make
 the same files with the same NumPy; "dictionary" needs no NumPy.
 """
 import argparse
@@ -149,6 +150,17 @@ def columns(options):
             "entries_of_columns": numpy.percentile(numpy.diff(x.indptr), [0, 50, 99, 100]).astype(int).tolist()}
 
 
+def cities(options):
+    import numpy
+    draw = numpy.random.default_rng(options.seed)
+    with open(options.out, "w") as file:
+        file.write(f"NAME : random\nTYPE : TSP\nDIMENSION : {options.cities}\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n")
+        for i, (x, y) in enumerate(draw.integers(0, 46000, (options.cities, 2))):
+            file.write(f"{i + 1} {x} {y}\n")
+        file.write("EOF\n")
+    return {"cities": options.cities}
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made = parser.add_subparsers(dest="what", required=True)
@@ -175,12 +187,17 @@ def arguments():
     of.add_argument("--column-entries", type=int, default=100)
     of.add_argument("--true-groups", type=int, default=1000)
     of.add_argument("--seed", type=int, default=1)
+    of = made.add_parser("cities")
+    of.add_argument("out")
+    of.add_argument("--cities", type=int, default=1000)
+    of.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
 
 def main():
     options = arguments()
-    make = {"dictionary": dictionary, "documents": documents, "ratings": ratings, "columns": columns}[options.what]
+    make = {"dictionary": dictionary, "documents": documents, "ratings": ratings, "columns": columns,
+            "cities": cities}[options.what]
     print(json.dumps(make(options)))
 
 

@@ -26,6 +26,7 @@ from scheduled import lasso
 from slow_link import slow_link
 from sparse import sparse
 from tables import Row, Table, number, print_json, print_text
+from tours import tsp
 
 FRAME_SIZES = [64, 4096, 65536, 1 << 20, 8 << 20, 64 << 20]
 COPIED_SIZES = [64, 4096, 65536]    # of frames that UCX writes into shared memory, where the receiver copies them out
@@ -334,7 +335,8 @@ def straggler(options):
 
 def scheduled(options):
     """A table for each program, as soon as it is measured."""
-    for name, measure in {"lasso": lasso, "sparse": sparse, "lda": lda, "factorization": factorization}.items():
+    for name, measure in {"lasso": lasso, "sparse": sparse, "lda": lda, "factorization": factorization,
+                          "tsp": tsp}.items():
         if options.model and options.model.lower() not in name:
             continue
         try:
@@ -360,10 +362,10 @@ def arguments():
     parser.add_argument("--lasso-venv", default=os.path.expanduser("~/.cache/troupe/lasso"),
                         help="virtual environment with scikit-learn, skglm and celer, for scheduled")
     parser.add_argument("--peers-venvs", default=os.path.expanduser("~/.cache/troupe"),
-                        help="folder of the virtual environments tomotopy, libmf and cmfrec, for scheduled")
+                        help="folder of the virtual environments tomotopy, libmf, cmfrec and tsp, for scheduled")
     parser.add_argument("--samples", type=int, default=12800, help="training: samples that a PyTorch run trains on")
     parser.add_argument("--bytes-max", type=int, default=1 << 26, help="all_reduce: the largest size")
-    parser.add_argument("--model", help="models, gpu, accuracy, scheduled (lasso, sparse, lda, factorization): only those with this "
+    parser.add_argument("--model", help="models, gpu, accuracy, scheduled (lasso, sparse, lda, factorization, tsp): only those with this "
                         "in their names, of accuracy half a minute for each seed instead of an hour in all")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="accuracy: a key of the app files")
     parser.add_argument("--write", action="store_true", help="accuracy: also make the table in apps/fashion_mnist/README.md anew")
@@ -371,8 +373,8 @@ def arguments():
     parser.add_argument("--devices", default="cuda:0", help="gpu: where our runs compute; cpu:1 tries it without a GPU")
     parser.add_argument("--full", action="store_true", help="training: PyTorch runs a whole epoch, with test accuracy; "
                         "scheduled: peers that take minutes, too")
-    parser.add_argument("--quick", action="store_true", help="scheduled: sparse, lda and factorization with a tenth of the data and fewer "
-                        "sweeps, to try it")
+    parser.add_argument("--quick", action="store_true", help="scheduled: sparse, lda, factorization and tsp with a tenth of the data and "
+                        "fewer sweeps or seconds, to try it")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     options = parser.parse_args()
     options.repetitions = options.repetitions or (SEEDS if options.benchmark == "accuracy" else 5)

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "actors/scheduled/named_numbers.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "apps/factorization/factorization.hpp"
 #include "apps/lasso/lasso.hpp"
 #include "apps/lasso/solutions.hpp"
 #include "apps/lda/lda.hpp"
+#include "apps/tsp/city_pieces.hpp"
+#include "apps/tsp/tsp.hpp"
 
 namespace troupe::test {
 
@@ -176,6 +179,44 @@ program_case factorization_case(std::string name, const std::string& app) {
             .ignored = {"changes in flight"}};
 }
 
+// ---- tours ----
+
+// Few enough for each colony to find the shortest tour.
+std::shared_ptr<scheduled::piece_source> few_cities() {
+    random_stream random{14};
+    std::vector<tsp::point> points;
+    for (int i = 0; i < 12; ++i)
+        points.push_back({1000 * random.uniform(), 1000 * random.uniform()});
+    return tsp::pieces_of(
+        tsp::instance::of_points("few", tsp::edge_weights::euclidean, std::move(points)), 1 << 10);
+}
+
+std::vector<double> length_found(const driven_result& run) {
+    const auto lengths = scheduled::read_state<std::int64_t>(run.saved[0], "lengths").value();
+    return {static_cast<double>(std::ranges::min(lengths))};
+}
+
+program_case tsp_case(std::string name, const std::string& settings) {
+    return {.name = std::move(name),
+            .program = tsp::tsp_program(),
+            .app = "program: {tsp: {" + settings +
+                   "}}\nschedule: {cyclic: {set: 16}}\nstop: {iterations: 800}\n",
+            .rows = {},
+            .source = few_cities,
+            .has_one_scheduler = true,
+            .found = length_found,
+            .refused = {{"program.tsp.ants=-1", "ants"},
+                        {"program.tsp.alpha=21", "alpha"},
+                        {"program.tsp.rho=2", "rho"},
+                        {"program.tsp.q0=-1", "q0"},
+                        {"program.tsp.candidates=33", "candidates"},
+                        {"program.tsp.colony=bees", "colony"},
+                        {"program.tsp={colony: focused, local_search: none}", "local_search"},
+                        {"stop={gap: 1e-6}", "stop.seconds"},
+                        {"schedule={dynamic: {}}", "cyclic"}},
+            .ignored = {"changes in flight"}};
+}
+
 // ---- all ----
 
 std::vector<program_case> made_cases() {
@@ -215,6 +256,9 @@ std::vector<program_case> made_cases() {
     all.back().phases_max = 150;
     all.back().found = last_numbers;
     all.back().tolerance = 1e-4; // factors are float32
+    all.push_back(tsp_case("tsp, focused, ring", "exchange_every: 40"));
+    all.push_back(tsp_case("tsp, focused, each alone", "exchange: none, local_search: three_opt"));
+    all.push_back(tsp_case("tsp, max-min, all", "colony: max_min, ants: 8, exchange: all"));
     return all;
 }
 
@@ -232,9 +276,9 @@ result<scheduled::program_app> app_of(const program_case& c, const std::string& 
     if (!setting.empty())
         settings.push_back(setting);
     const std::string scale = c.unit_norm ? ", scale: unit_norm" : "";
-    return scheduled::parse_program_app("troupe: 1\ndata: {matrix: {features: none}" + scale +
-                                            "}\n" + c.app,
-                                        "app.yaml", settings, kind);
+    const std::string data = c.source ? "tsplib: none" : "matrix: {features: none}" + scale;
+    return scheduled::parse_program_app("troupe: 1\ndata: {" + data + "}\n" + c.app, "app.yaml",
+                                        settings, kind);
 }
 
 driven_run run_of(const program_case& c, const scheduled::program_app& app) {
@@ -245,6 +289,8 @@ driven_run run_of(const program_case& c, const scheduled::program_app& app) {
     run.seed = app.app().getSeed();
     run.phases_max = c.phases_max;
     run.rows_per_piece = 7;
+    if (c.source)
+        run.source = c.source();
     return run;
 }
 

@@ -18,6 +18,9 @@ struct program_case {
     std::string app;
     matrix_rows rows;
     matrix_rows held_out; // of the same columns, which the run does not see
+    // In the place of rows, for programs whose workers have all of it.
+    std::function<std::shared_ptr<scheduled::piece_source>()> source = {};
+    bool has_one_scheduler = false;
     bool unit_norm = false;
     // The run ends by itself within so many phases, or it has no end of its own and is one of so many sweeps or phases.
     std::uint64_t phases_max = 2000;

@@ -161,6 +161,8 @@ BOOST_AUTO_TEST_SUITE(scores_of_programs)
 BOOST_AUTO_TEST_CASE(say_how_well_a_result_fits_what_was_held_out) {
     for (const program_case& c : program_cases())
         BOOST_TEST_CONTEXT(c.name) {
+            if (c.source)
+                continue; // there is nothing else that its result could fit
             BOOST_TEST_REQUIRE(static_cast<bool>(c.program.score));
             const auto app = app_of(c).value();
             const left_behind found{c, app};
@@ -176,6 +178,8 @@ BOOST_AUTO_TEST_CASE(say_how_well_a_result_fits_what_was_held_out) {
 BOOST_AUTO_TEST_CASE(predict_without_a_look_at_the_targets) {
     for (const program_case& c : program_cases())
         BOOST_TEST_CONTEXT(c.name) {
+            if (c.source)
+                continue;
             BOOST_TEST_REQUIRE(static_cast<bool>(c.program.predict));
             const auto app = app_of(c).value();
             const left_behind found{c, app};

@@ -26,7 +26,7 @@ struct division {
 driven_run divided(const program_case& c, const scheduled::program_app& app, const division& d) {
     driven_run run = run_of(c, app);
     run.workers = d.workers;
-    run.schedulers = rotates(run) ? 1 : d.schedulers;
+    run.schedulers = rotates(run) || c.has_one_scheduler ? 1 : d.schedulers;
     run.schedule.window = d.window;
     const scheduled::rotation ring{run.workers, run.schedule.blocks_per_worker};
     if (c.sweeps > 0)

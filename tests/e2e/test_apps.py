@@ -17,7 +17,7 @@ from shipped_apps import place_of  # noqa: E402
 APPS = SOURCE / "apps"
 TRAIN_SAMPLES, TEST_SAMPLES = 1024, 256     # of the images that every app trains on
 TEXT_BYTES = 40_000
-PROGRAMS = ("factorization", "lasso", "lda")     # folders whose app files name a program; the others train networks
+PROGRAMS = ("factorization", "lasso", "lda", "tsp")     # folders whose app files name a program; the others train networks
 
 
 class Apps(TroupeTest):
@@ -44,6 +44,9 @@ class Apps(TroupeTest):
             subprocess.run([APPS / app / "stars.py", self.folder / "stars"], check=True)
             return [word for part in ("train", "test")
                     for word in ("--set", f"data.ratings.{part}={self.folder / 'stars' / part}.txt")]
+        if app == "tsp":
+            subprocess.run([APPS / app / "thousand.py", self.folder / "thousand.csv"], check=True)
+            return ["--set", f"data.tsplib={self.folder / 'thousand.csv'}"]
         here = (FOLDOC if app in ("text_gpt", "lda") else FASHION).exists()
         return [] if here else None
 
@@ -149,6 +152,14 @@ class Apps(TroupeTest):
             for number, expected in zip(re.findall(r"0\.\d+", line), re.findall(r"0\.\d+", shown), strict=True):
                 self.assertAlmostEqual(float(number), float(expected), delta=1e-3)
         self.assertEqual(len((self.folder / "result/rankings.csv").read_text().splitlines()), 1 + 10 * 2000)
+
+    def test_a_short_tour_of_a_thousand_cities(self):
+        """As its readme shows; the length is of any machine, as the seconds are few."""
+        result = f"result.directory={self.folder / 'result'}"
+        run = self.troupe("run", APPS / "tsp/thousand.yaml", "--nodes", 2, "--json", *self.settings("tsp"), "--set", result)
+        self.assertEqual(run.code, 0, str(run))
+        self.assertLess(run.event("sweep")[-1]["length"], 1.03 * 0.7124 * 40000 * 1000 ** 0.5)    # the law of random cities
+        self.assertIn("DIMENSION : 1000", (self.folder / "result/tour.tour").read_text())
 
     def test_the_lasso_reaches_its_gap(self):
         if not FASHION.exists():

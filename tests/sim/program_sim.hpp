@@ -135,8 +135,10 @@ class program_sim {
     void spawn(proto::ProgramApp::Reader app) {
         const auto& data = *shape_.data;
         scheduled::program_run run{app, &shape_.what, {}};
-        run.shares = scheduled::share_out(data, shape_.workers, shape_.schedulers,
-                                          shape_.workers * shape_.blocks_per_worker);
+        run.shares =
+            scheduled::share_out(data, {shape_.workers, shape_.schedulers,
+                                        std::size_t{shape_.workers} * shape_.blocks_per_worker,
+                                        shape_.what.every_worker_has_all_rows});
         scheduled::leader_options options{.run = 77,
                                           .listener = &news_,
                                           .io = device_of(*run_node_, "io"),

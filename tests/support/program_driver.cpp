@@ -68,12 +68,20 @@ scheduled::program_site program_driver::site() const {
     site.memory = const_cast<memory_pool*>(&memory_);
     site.unit_norm = run_.unit_norm;
     site.seed = run_.seed;
-    site.data = {rows_.rows(), rows_.columns, rows_.values.size(), rows_.is_sparse()};
+    site.data = run_.source ? run_.source->shape()
+                            : scheduled::data_shape{rows_.rows(), rows_.columns,
+                                                    rows_.values.size(), rows_.is_sparse()};
     site.workers = run_.workers;
-    site.variables = ranges_of(rows_.columns, run_.schedulers);
+    site.variables = ranges_of(site.data.columns, run_.schedulers);
     if (rotates())
-        site.blocks = ranges_of(rows_.columns, site.ring().blocks());
+        site.blocks = ranges_of(site.data.columns, site.ring().blocks());
     return site;
+}
+
+std::vector<scheduled::number_range> program_driver::shares() const {
+    if (run_.source)
+        return {run_.workers, {0, run_.source->shape().rows}};
+    return ranges_of(rows_.rows(), run_.workers);
 }
 
 // ---- parts ----
@@ -97,8 +105,9 @@ result<void> program_driver::make_parts() {
 }
 
 result<void> program_driver::make_worker(std::uint32_t i) {
-    const scheduled::number_range share = ranges_of(rows_.rows(), run_.workers)[i];
-    std::uint64_t entries = share.count * rows_.columns;
+    const scheduled::number_range share = shares()[i];
+    std::uint64_t entries =
+        run_.source ? run_.source->shape().entries : share.count * rows_.columns;
     if (rows_.is_sparse())
         entries = static_cast<std::uint64_t>(rows_.starts[share.first + share.count] -
                                              rows_.starts[share.first]);
@@ -106,7 +115,7 @@ result<void> program_driver::make_worker(std::uint32_t i) {
     if (!made)
         return made.failure();
     workers_[i] = std::move(*made);
-    return deal(*workers_[i], share);
+    return run_.source ? deal_source(*workers_[i]) : deal(*workers_[i], share);
 }
 
 // By the workers that have them first.
@@ -121,35 +130,6 @@ result<void> program_driver::make_blocks() {
         result_.blocks.push_back({b, 0, std::move(*content)});
     }
     return {};
-}
-
-result<void> program_driver::deal(scheduled::worker_part& worker,
-                                  const scheduled::number_range& share) {
-    const auto part = [](const auto& all, std::uint64_t first, std::uint64_t end) {
-        return std::span{all}.subspan(first, end - first);
-    };
-    for (std::uint64_t done = 0; done < share.count; done += run_.rows_per_piece) {
-        const std::uint64_t first = share.first + done;
-        const std::uint64_t end =
-            first + std::min(run_.rows_per_piece, share.count - done);        // of the rows
-        std::uint64_t from = first * rows_.columns, to = end * rows_.columns; // of the values
-        std::vector<std::int64_t> starts;
-        if (rows_.is_sparse()) {
-            from = static_cast<std::uint64_t>(rows_.starts[first]);
-            to = static_cast<std::uint64_t>(rows_.starts[end]);
-            for (std::uint64_t i = first; i <= end; ++i)
-                starts.push_back(rows_.starts[i] - rows_.starts[first]);
-        }
-        auto piece = scheduled::payload_of(
-            memory_, starts,
-            rows_.is_sparse() ? part(rows_.indices, from, to) : std::span<const std::int32_t>{},
-            part(rows_.values, from, to), part(rows_.targets, first, end));
-        if (!piece)
-            return piece.failure();
-        if (auto taken = worker.take_data(*piece); !taken)
-            return taken;
-    }
-    return worker.data_is_complete();
 }
 
 result<void> program_driver::start_anew() {

@@ -16,6 +16,7 @@
 
 #include <capnp/message.h>
 
+#include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/program.hpp"
 #include "actors/scheduled/staleness.hpp"
 #include "kernels/ops/ops.hpp"
@@ -48,6 +49,8 @@ struct driven_run {
     std::uint32_t schedulers = 1;
     std::uint64_t phases_max = 100000;
     std::uint64_t rows_per_piece = 100;
+    // In the place of rows: all of it is dealt to each worker (program::every_worker_has_all_rows).
+    std::shared_ptr<scheduled::piece_source> source = {};
     std::optional<std::uint64_t>
         restart; // before this phase all parts are saved, made anew and loaded
     // Before phase `at` every worker is made anew, loaded with what it was at phase `from`, and passes the phases since.
@@ -81,9 +84,7 @@ class program_driver {
 
     // After run(): what another run goes on from, by the program's carry_over if it is of another shape.
     result<scheduled::carried_run> end() const;
-    scheduled::carried_site carried_site() const {
-        return {site(), ranges_of(rows_.rows(), run_.workers)};
-    }
+    scheduled::carried_site carried_site() const { return {site(), shares()}; }
 
     scheduled::scheduler_part& scheduler(std::size_t i) { return *schedulers_.at(i); }
     scheduled::worker_part& worker(std::size_t i) { return *workers_.at(i); }
@@ -94,7 +95,9 @@ class program_driver {
     result<void> make_worker(std::uint32_t i);
     result<void> make_blocks();
     bool rotates() const { return run_.schedule.kind == scheduled::schedule_kind::rotation; }
+    std::vector<scheduled::number_range> shares() const;
     result<void> deal(scheduled::worker_part& worker, const scheduled::number_range& share);
+    result<void> deal_source(scheduled::worker_part& worker);
     result<std::vector<scheduled::payload>> compute(const scheduled::phase& p,
                                                     std::uint32_t scheduler);
     result<void> choose(std::uint64_t number);

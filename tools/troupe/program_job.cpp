@@ -1,7 +1,5 @@
 #include "tools/troupe/program_job.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +13,7 @@
 #include "schemas/base/limits.hpp"
 #include "schemas/base/quantities.hpp"
 #include "tools/troupe/device_choice.hpp"
+#include "tools/troupe/program_check.hpp"
 #include "tools/troupe/program_result.hpp"
 #include "tools/troupe/run_setup.hpp"
 
@@ -85,7 +84,7 @@ class program_of_data final : public job {
             !goes_on_as_it_is(saved_.from->shape, shape_on(devices), saved_.from->members))
             return cannot_go_on("the program " + what_.name +
                                 " goes on as the same run alone: give as many by schedule.workers "
-                                "and schedule.shards, the same window and the same stop.gap");
+                                "and schedule.shards, the same window and the same bounds");
         return {};
     }
 
@@ -174,9 +173,11 @@ class program_of_data final : public job {
             std::max<std::uint64_t>(from.schedulers, blocks) > data.columns)
             return cannot_go_on("no run of this data has so many; use another checkpoint");
         carried_site before =
-            site({app_.app(), &what_, share_out(*data_, from.workers, from.schedulers, blocks)});
+            site({app_.app(), &what_, shares_among({from.workers, from.schedulers, blocks})});
         before.schedule.window = from.window;
         before.stop.gap = from.gap;
+        before.stop.length = from.length;
+        before.stop.iterations = from.iterations;
         auto carried =
             carry_over(what_, before, site(ready_.what), std::move(saved_.from->members));
         if (!carried)
@@ -185,9 +186,13 @@ class program_of_data final : public job {
         return {};
     }
     commit_shape shape_on(const std::vector<plan_device>& devices) const {
+        const stop_settings stop = read_stop(app_.app().getStop());
         return {static_cast<std::uint32_t>(workers(devices)),
                 static_cast<std::uint32_t>(schedulers()),
-                read_schedule(app_.app().getSchedule()).window, app_.app().getStop().getGap()};
+                read_schedule(app_.app().getSchedule()).window,
+                stop.gap,
+                stop.length,
+                stop.iterations};
     }
     // If none are asked for, one for each device that there is enough data for.
     std::size_t workers(const std::vector<plan_device>& devices) const {
@@ -210,7 +215,11 @@ class program_of_data final : public job {
     }
     program_run share_out_to(const std::vector<plan_device>& devices) const {
         return {app_.app(), &what_,
-                share_out(*data_, workers(devices), schedulers(), blocks(devices))};
+                shares_among({workers(devices), schedulers(), blocks(devices)})};
+    }
+    run_shares shares_among(share_counts among) const {
+        among.all_rows = what_.every_worker_has_all_rows;
+        return share_out(*data_, among);
     }
 
     program_app app_;
@@ -222,14 +231,6 @@ class program_of_data final : public job {
     const doubts_of_run doubts_;
     leader_options ready_; // as far as prepare() knows them
 };
-
-// What no program has to say of its own.
-std::vector<doubtful_key> doubts_of(proto::ProgramSchedule::Reader schedule) {
-    if (!schedule.isDynamic() || schedule.getDynamic().getCouple() == proto::Coupling::CHECK)
-        return {};
-    return {{"schedule.dynamic.rho", "not used by couple: exact, which accounts for all "
-                                     "correlations; leave it out, or give couple: check"}};
-}
 
 // A run goes on only with the same data, program, schedule and seed: what it has computed depends on them.
 std::vector<app_value> identity_of(const program_app& app, const program& what,
@@ -291,54 +292,22 @@ result<saved_run> open_checkpoints(const program_app& app, const program& what,
     return run;
 }
 
-// A run that cannot write its result, or that would write into somebody's files, is refused before it computes it.
-result<void> check_result(const program_app& app, job_purpose purpose) {
-    if (!app.app().hasResult())
-        return {};
-    const std::filesystem::path folder = app.app().getResult().getDirectory().cStr();
-    if (auto fits = check_result_folder(folder, app.program()); !fits)
-        return app.at_its_place(fits.failure());
-    if (purpose != job_purpose::run)
-        return {};
-    std::error_code failed;
-    std::filesystem::create_directories(folder, failed);
-    if (failed || access(folder.c_str(), W_OK) != 0)
-        return app.error_at("result.directory", folder.string() + ": cannot be written: " +
-                                                    (failed ? failed.message() : "no permission") +
-                                                    "; choose another folder");
-    return {};
-}
-
-// Programs have variables that are chosen by priority or in turn, or that rotate.
-result<void> check_schedule(const program_app& app, const program& what) {
-    static constexpr const char* keys[] = {"dynamic", "cyclic", "rotation"};
-    const auto kind = read_schedule(app.app().getSchedule()).kind;
-    if (std::ranges::count(what.schedules, kind) > 0)
-        return {};
-    std::string wanted;
-    for (const schedule_kind one : what.schedules)
-        wanted += std::string{wanted.empty() ? "" : " or "} + "schedule: {" +
-                  keys[static_cast<std::size_t>(one)] + ": {}}";
-    return app.error_at("schedule", std::string{"is "} + keys[static_cast<std::size_t>(kind)] +
-                                        ", which the program " + what.name +
-                                        " does not take; write " + wanted);
-}
-
 result<std::unique_ptr<job>> open(const app_definition& definition,
                                   std::shared_ptr<const program_table> programs,
                                   job_purpose purpose, bool resume) {
     program_app app{definition};
     const auto row = std::ranges::find(*programs, app.program(), &program::name);
     TROUPE_CHECK(row != programs->end(), "the language knows the programs of the table alone");
-    if (auto fits = check_schedule(app, *row); !fits)
+    if (auto fits = check_program(app, *row); !fits)
         return fits.failure();
     program_site site;
     site.settings = app.settings();
     site.schedule = read_schedule(app.app().getSchedule());
     site.stop = read_stop(app.app().getStop());
     const auto rule = row->data_rule_of ? row->data_rule_of(site) : nullptr;
-    auto data =
-        open_data(app.app().getData(), {.needs_targets = row->needs_targets, .rule = rule.get()});
+    auto data = open_data(
+        app.app().getData(),
+        {.needs_targets = row->needs_targets, .rule = rule.get(), .open_cities = row->open_cities});
     if (!data)
         return app.at_its_place(data.failure());
     site.data = (*data)->shape();

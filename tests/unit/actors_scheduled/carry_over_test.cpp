@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(workers_come_to_the_phase_and_nothing_is_in_flight) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_end_of_a_run_holds_for_the_same_gap_alone) {
+BOOST_AUTO_TEST_CASE(the_end_of_a_run_holds_for_the_same_bounds_alone) {
     auto commit = commit_at_10();
     commit[2].end = {12, true};
     const auto end_with = [&](double gap) {
@@ -93,6 +93,8 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_run_holds_for_the_same_gap_alone) {
     const commit_shape shape{2, 1, 2, 0};
     BOOST_TEST(goes_on_as_it_is(shape, shape, commit));
     BOOST_TEST(!goes_on_as_it_is(shape, {2, 1, 2, 1e-6}, commit));
+    BOOST_TEST(!goes_on_as_it_is(shape, {.workers = 2, .schedulers = 1, .window = 2, .length = 7},
+                                 commit));
     BOOST_TEST(goes_on_as_it_is(shape, {2, 1, 2, 1e-6}, commit_at_10()));
     BOOST_TEST(!goes_on_as_it_is(shape, {2, 1, 3, 0}, commit_at_10()));
 }

@@ -29,7 +29,7 @@ int sweep_said(Numbers of, double wanted = 1e-9, int sweeps = 100) {
 BOOST_AUTO_TEST_SUITE(bounds_of_runs)
 
 BOOST_AUTO_TEST_CASE(the_bound_that_ended_a_run_is_named) {
-    const stop_settings stop{1e-6, 10, 100, 5};
+    const stop_settings stop{.gap = 1e-6, .sweeps = 10, .phases = 100, .seconds = 5};
     BOOST_TEST(end_holds(true, 0, stop));
     BOOST_TEST(end_holds(false, 10, stop));
     BOOST_TEST(!end_holds(false, 9, stop));
@@ -40,6 +40,9 @@ BOOST_AUTO_TEST_CASE(the_bound_that_ended_a_run_is_named) {
     BOOST_TEST(bound_reached(stop, {false, true, 9, 99}) == "seconds");
     BOOST_TEST(bound_reached(stop, {false, false, 9, 99}) == "");
     BOOST_TEST(bound_reached({}, {false, false, 9, 99}) == "");
+    const stop_settings tour{.gap = 1e-6, .length = 7542, .iterations = 100};
+    BOOST_TEST(bound_reached(tour, {true, false, 1, 9, {{"length", 7542}}}) == "length");
+    BOOST_TEST(bound_reached(tour, {true, false, 1, 9, {{"length", 7543}}}) == "iterations");
 }
 
 BOOST_AUTO_TEST_CASE(a_gap_that_no_longer_falls_is_said_once) {

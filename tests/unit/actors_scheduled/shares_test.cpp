@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "actors/scheduled/balance.hpp"
@@ -26,14 +27,41 @@ class listed_work final : public piece_source {
     }
     std::uint64_t row_work(std::uint64_t row) const override { return rows_[row]; }
     std::uint64_t column_work(std::uint64_t column) const override { return columns_[column]; }
-    result<std::optional<rows_piece>> next(std::uint64_t, memory_pool&) override {
-        return std::optional<rows_piece>{};
+    // A row at a time, which is its number.
+    result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
+        if (rows_max == 0 || row_ == rows_.size())
+            return std::optional<rows_piece>{};
+        ++read_;
+        auto number = payload_of(memory, std::array{static_cast<std::int64_t>(row_)});
+        rows_piece piece{row_++, 1, std::move(number).value()};
+        return std::optional{std::move(piece)};
     }
-    result<void> rewind() override { return {}; }
+    result<void> rewind() override {
+        row_ = 0;
+        return {};
+    }
+    std::uint64_t read() const { return read_; }
 
   private:
     std::vector<std::uint64_t> rows_, columns_;
+    std::uint64_t row_ = 0, read_ = 0;
 };
+
+// Which rows each worker is dealt; after the last one of a share comes -1.
+std::vector<std::vector<std::int64_t>> dealt_to(std::shared_ptr<piece_source> data,
+                                                const std::vector<number_range>& shares,
+                                                std::vector<bool> wanted) {
+    memory_pool memory;
+    share_dealer dealer{std::move(data), shares};
+    BOOST_REQUIRE(dealer.begin(std::move(wanted)).ok());
+    std::vector<std::vector<std::int64_t>> all(shares.size());
+    while (auto piece = dealer.next(memory).value()) {
+        all[piece->worker].push_back(piece->tensors[0].values<std::int64_t>()[0]);
+        if (piece->is_last)
+            all[piece->worker].push_back(-1);
+    }
+    return all;
+}
 
 plan_device device_at(std::uint64_t node, const std::string& name) {
     return {.node = node_id{node}, .node_name = "node-" + std::to_string(node), .device = name};
@@ -81,7 +109,7 @@ BOOST_AUTO_TEST_CASE(no_share_is_empty) {
          {std::vector<std::uint64_t>{1000, 0, 0, 0}, {0, 0, 0, 1000}, {0, 0, 0, 0}, {5, 5, 5, 5}})
         for (std::size_t workers = 1; workers <= 4; ++workers) {
             const listed_work data{rows, {1, 1, 50}};
-            const run_shares shares = share_out(data, workers, 3);
+            const run_shares shares = share_out(data, {workers, 3});
             std::uint64_t next = 0;
             for (const number_range& r : shares.rows) {
                 BOOST_TEST(r.first == next);
@@ -93,6 +121,31 @@ BOOST_AUTO_TEST_CASE(no_share_is_empty) {
             for (const number_range& v : shares.variables)
                 BOOST_TEST(v.count == 1u);
         }
+}
+
+BOOST_AUTO_TEST_CASE(each_worker_may_have_all_rows) {
+    const listed_work data{{3, 0, 7}, {1, 1}};
+    const run_shares shares = share_out(data, {.workers = 4, .schedulers = 2, .all_rows = true});
+    BOOST_TEST((shares.rows == std::vector<number_range>(4, {0, 3})));
+    BOOST_TEST(shares.entries == std::vector<std::uint64_t>(4, 10),
+               boost::test_tools::per_element());
+    BOOST_TEST(shares.variables.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(workers_are_dealt_the_rows_of_their_shares) {
+    using rows = std::vector<std::vector<std::int64_t>>;
+    const auto data =
+        std::make_shared<listed_work>(std::vector<std::uint64_t>(3), std::vector<std::uint64_t>{1});
+    const std::vector<number_range> divided{{0, 1}, {1, 2}}, whole(3, {0, 3});
+    BOOST_TEST((dealt_to(data, divided, {true, true}) == rows{{0, -1}, {1, 2, -1}}));
+    BOOST_TEST((dealt_to(data, divided, {false, true}) == rows{{}, {1, 2, -1}}));
+    BOOST_TEST((dealt_to(data, divided, {true, false}) == rows{{0, -1}, {}}));
+    const std::vector<std::int64_t> all{0, 1, 2, -1};
+    BOOST_TEST((dealt_to(data, whole, {true, true, true}) == rows{all, all, all}));
+    BOOST_TEST((dealt_to(data, whole, {false, false, false}) == rows{{}, {}, {}}));
+    const std::uint64_t read = data->read();
+    BOOST_TEST((dealt_to(data, whole, {false, true, false}) == rows{{}, all, {}}));
+    BOOST_TEST(data->read() == read + 3); // those of others are not read
 }
 
 BOOST_AUTO_TEST_CASE(a_free_device_comes_before_one_that_is_used) {

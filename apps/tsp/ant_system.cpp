@@ -1,0 +1,195 @@
+#include "apps/tsp/ant_system.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "apps/tsp/first_tour.hpp"
+
+namespace troupe::tsp {
+
+namespace {
+
+// Of the ant colony system: how far a trail that an ant takes falls back.
+constexpr double taken_up = 0.1;
+// Of max-min: fewer candidates than this have a trail, and the best is that old: all trails are made equal again.
+constexpr double converged_branching = 1.00001;
+constexpr std::uint64_t patience = 250;
+constexpr std::uint64_t ants_max = 1000; // of the ant system without a number of its own
+
+// What is usual for the kind in the place of what is 0: the parameters of ACOTSP.
+colony_settings filled(colony_settings s, std::size_t cities) {
+    const bool has_search = s.search != search_kind::none;
+    if (s.ants == 0)
+        s.ants = s.kind == colony_kind::ant_colony_system ? 10
+                 : has_search
+                     ? 25
+                     : static_cast<std::uint32_t>(std::min<std::uint64_t>(cities, ants_max));
+    if (s.evaporation == 0)
+        s.evaporation = s.kind == colony_kind::ant_colony_system        ? 0.1
+                        : s.kind == colony_kind::max_min && !has_search ? 0.02
+                        : s.kind == colony_kind::max_min                ? 0.2
+                                                                        : 0.5;
+    return s;
+}
+
+double first_trail(const colony_settings& s, std::size_t cities, std::int64_t length) {
+    const auto around = static_cast<double>(std::max<std::int64_t>(length, 1));
+    return s.kind == colony_kind::ant_colony_system ? 1 / (static_cast<double>(cities) * around)
+                                                    : 1 / (s.evaporation * around);
+}
+
+} // namespace
+
+ant_system::ant_system(const instance& of, const candidates& near, const colony_settings& settings,
+                       std::uint64_t seed)
+    : of_{of}, settings_{filled(settings, of.cities())}, seed_{seed},
+      start_trail_{first_trail(settings_, of.cities(), of.length_of(first_tour(of, near)))},
+      improver_{make_improver(of, near, settings.search)}, trails_{of,
+                                                                   near,
+                                                                   {settings.alpha, settings.beta}},
+      builder_{of, near, settings.choice,
+               settings.kind == colony_kind::ant_colony_system
+                   ? tour_builder::greed{settings.greed, taken_up, start_trail_}
+                   : tour_builder::greed{}} {
+    best_.order = first_tour(of, near);
+    best_.length = of.length_of(best_.order);
+    trails_.fill(start_trail_);
+    trails_.weigh();
+}
+
+std::uint64_t ant_system::advance(std::uint64_t tours) {
+    std::uint64_t done = 0;
+    for (; done < tours; done += settings_.ants)
+        iterate();
+    return done;
+}
+
+void ant_system::improve(built& b) {
+    if (settings_.search == search_kind::none)
+        return;
+    tour t{std::move(b.order)};
+    for (const city c : std::vector<city>(t.order().begin(), t.order().end()))
+        improver_->look_at(c);
+    b.length -= improver_->improve(t);
+    b.order.assign(t.order().begin(), t.order().end());
+}
+
+void ant_system::iterate() {
+    std::vector<built> tours(settings_.ants);
+    double sum = 0;
+    for (std::uint64_t i = 0; i < settings_.ants; ++i) {
+        random_stream random{seed_, iterations_ * settings_.ants + i + 1};
+        const auto order = builder_.build(trails_, random);
+        tours[i].order.assign(order.begin(), order.end());
+        tours[i].length = of_.length_of(order);
+        improve(tours[i]);
+        sum += static_cast<double>(tours[i].length);
+    }
+    mean_ = sum / settings_.ants;
+    ++iterations_;
+    const built& shortest = *std::ranges::min_element(tours, {}, &built::length);
+    if (shortest.length < best_.length)
+        best_ = shortest;
+    update_trails(tours, shortest);
+    trails_.weigh();
+}
+
+void ant_system::update_trails(const std::vector<built>& tours, const built& shortest) {
+    const auto laid_by = [](const built& b) {
+        return 1 / static_cast<double>(std::max<std::int64_t>(b.length, 1));
+    };
+    switch (settings_.kind) {
+    case colony_kind::ant_colony_system:
+        trails_.mix(best_.order, settings_.evaporation, laid_by(best_));
+        break;
+    case colony_kind::max_min: {
+        trails_.evaporate(settings_.evaporation);
+        if (restart_best_.order.empty() || shortest.length < restart_best_.length) {
+            restart_best_ = shortest;
+            restart_best_at_ = iterations_;
+        }
+        const bool is_turn_of_best = iterations_ % period_of_best() == 0;
+        const bool is_old = iterations_ - restart_best_at_ > 50 && period_of_best() == 1;
+        const built& laid = !is_turn_of_best ? shortest : is_old ? best_ : restart_best_;
+        trails_.deposit(laid.order, laid_by(laid));
+        const double highest = laid_by(best_) / settings_.evaporation;
+        trails_.clamp(lowest_trail(highest), highest);
+        if (iterations_ - restart_best_at_ > patience &&
+            trails_.branching_factor() < converged_branching) {
+            restart_best_ = {};
+            restarted_at_ = restart_best_at_ = iterations_;
+            trails_.fill(highest);
+        }
+        break;
+    }
+    default:
+        trails_.evaporate(settings_.evaporation);
+        for (const built& b : tours)
+            trails_.deposit(b.order, laid_by(b));
+    }
+}
+
+// Of max-min: so that an ant finds the best tour with some probability where all trails have converged.
+double ant_system::lowest_trail(double highest) const noexcept {
+    const auto n = static_cast<double>(of_.cities());
+    if (settings_.search != search_kind::none)
+        return highest / (2 * n);
+    const double p = std::exp(std::log(0.05) / n);
+    const double choices = std::floor((static_cast<double>(candidates_of(settings_)) + 1) / 2);
+    return std::min(highest, highest * (1 - p) / (p * choices));
+}
+
+// Of max-min: how often the best since the restart is laid in the place of the iteration's.
+std::uint64_t ant_system::period_of_best() const noexcept {
+    if (settings_.search == search_kind::none)
+        return 25;
+    const std::uint64_t age = iterations_ - restarted_at_;
+    return age < 25 ? 25 : age < 75 ? 5 : age < 125 ? 3 : age < 250 ? 2 : 1;
+}
+
+bool ant_system::take_in(std::span<const city> tour) {
+    const std::int64_t length = of_.length_of(tour);
+    if (length >= best_.length)
+        return false;
+    best_ = {{tour.begin(), tour.end()}, length};
+    return true;
+}
+
+colony_report ant_system::report() const {
+    return {iterations_ * settings_.ants, best_.length, mean_, trails_.branching_factor()};
+}
+
+colony_state ant_system::save() const {
+    colony_state state;
+    for (const std::uint64_t number : {iterations_, restarted_at_, restart_best_at_})
+        state.numbers.push_back(static_cast<std::int64_t>(number));
+    state.numbers.push_back(std::bit_cast<std::int64_t>(mean_));
+    for (const built* b : {&best_, &restart_best_}) // the second may be empty
+        state.tours.insert(state.tours.end(), b->order.begin(), b->order.end());
+    state.trails.assign(trails_.values().begin(), trails_.values().end());
+    return state;
+}
+
+result<void> ant_system::load(const colony_state& state) {
+    const std::size_t n = of_.cities();
+    const std::span all{state.tours};
+    const bool has_restart_best = all.size() == 2 * n;
+    if (state.numbers.size() != 4 || (all.size() != n && !has_restart_best) ||
+        !is_tour(all.first(n), n) || !is_tour(all.last(n), n) ||
+        state.trails.size() != trails_.values().size())
+        return error{errc::protocol, "the saved state is not of this colony"};
+    iterations_ = static_cast<std::uint64_t>(state.numbers[0]);
+    restarted_at_ = static_cast<std::uint64_t>(state.numbers[1]);
+    restart_best_at_ = static_cast<std::uint64_t>(state.numbers[2]);
+    mean_ = std::bit_cast<double>(state.numbers[3]);
+    const auto read = [&](std::span<const city> order) {
+        return built{{order.begin(), order.end()}, of_.length_of(order)};
+    };
+    best_ = read(all.first(n));
+    restart_best_ = has_restart_best ? read(all.last(n)) : built{};
+    trails_.set(state.trails);
+    return {};
+}
+
+} // namespace troupe::tsp

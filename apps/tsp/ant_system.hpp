@@ -1,0 +1,56 @@
+// Colonies whose ants build whole tours, city by city: the Ant System, MAX-MIN and the Ant Colony System.
+//
+// Each ant's tour (tour_builder.hpp) may be improved by a local search. Memory grows with the cities; an iteration's tours
+// are held until trails have been laid.
+//
+// Sources: Dorigo, Maniezzo, Colorni, Ant system (1996); Stützle, Hoos, MAX-MIN ant system (2000), with the parameters of
+// ACOTSP; Dorigo, Gambardella, Ant colony system (1997).
+#pragma once
+
+#include "apps/tsp/colony.hpp"
+#include "apps/tsp/tour_builder.hpp"
+
+namespace troupe::tsp {
+
+class ant_system final : public colony {
+  public:
+    ant_system(const instance& of, const candidates& near, const colony_settings& settings,
+               std::uint64_t seed);
+
+    std::uint64_t advance(std::uint64_t tours) override;
+    std::span<const city> best() const noexcept override { return best_.order; }
+    std::int64_t best_length() const noexcept override { return best_.length; }
+    bool take_in(std::span<const city> tour) override;
+    colony_report report() const override;
+    colony_state save() const override;
+    result<void> load(const colony_state& state) override;
+
+    const trails& all_trails() const noexcept { return trails_; }
+
+  private:
+    struct built {
+        std::vector<city> order;
+        std::int64_t length = 0;
+    };
+    void iterate();
+    void improve(built& b);
+    void update_trails(const std::vector<built>& tours, const built& shortest);
+    std::uint64_t period_of_best() const noexcept;
+    double lowest_trail(double highest) const noexcept;
+
+    const instance& of_;
+    const colony_settings settings_; // with what is usual filled in
+    const std::uint64_t seed_;
+    const double start_trail_;
+    std::unique_ptr<improver> improver_;
+    trails trails_;
+    tour_builder builder_;
+    built best_;
+    std::uint64_t iterations_ = 0;
+    // Of max-min: since trails were last made equal.
+    std::uint64_t restarted_at_ = 0, restart_best_at_ = 0;
+    built restart_best_;
+    double mean_ = 0;
+};
+
+} // namespace troupe::tsp

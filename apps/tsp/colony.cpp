@@ -1,0 +1,21 @@
+#include "apps/tsp/colony.hpp"
+
+#include "apps/tsp/ant_system.hpp"
+#include "apps/tsp/focused_colony.hpp"
+
+namespace troupe::tsp {
+
+std::uint32_t candidates_of(const colony_settings& settings) {
+    if (settings.candidates != 0)
+        return settings.candidates;
+    return settings.kind == colony_kind::focused ? 10 : 20;
+}
+
+std::unique_ptr<colony> make_colony(const instance& of, const candidates& near,
+                                    const colony_settings& settings, std::uint64_t seed) {
+    if (settings.kind == colony_kind::focused)
+        return std::make_unique<focused_colony>(of, near, settings, seed);
+    return std::make_unique<ant_system>(of, near, settings, seed);
+}
+
+} // namespace troupe::tsp

@@ -1,0 +1,109 @@
+// CSV of coordinates: read_coordinates of instance_file.hpp; and which format a file has.
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "actors/data/text_number.hpp"
+#include "apps/tsp/instance_file.hpp"
+#include "apps/tsp/tsp_limits.hpp"
+#include "apps/tsp/tsplib_lines.hpp"
+
+namespace troupe::tsp {
+
+namespace {
+
+constexpr double span_min = 100;
+
+struct csv_line {
+    std::string_view x, y;
+    bool has_more = false;
+};
+
+csv_line split(std::string_view line) {
+    const char separator = line.find('\t') != std::string_view::npos  ? '\t'
+                           : line.find(';') != std::string_view::npos ? ';'
+                                                                      : ',';
+    const std::size_t first = line.find(separator);
+    if (first == std::string_view::npos)
+        return {trimmed(line), {}, false};
+    const std::size_t second = line.find(separator, first + 1);
+    return {trimmed(line.substr(0, first)),
+            trimmed(line.substr(first + 1,
+                                second == std::string_view::npos ? second : second - first - 1)),
+            second != std::string_view::npos};
+}
+
+// Why it is no coordinate, or empty.
+std::string parse_coordinate(std::string_view text, double& to) {
+    const auto value = text_number(text);
+    if (!value)
+        return why_no_number(text);
+    if (std::abs(*value) > limits::coordinate_max)
+        return "the coordinate " + troupe::quoted(text) + " is beyond 1e9; scale all of them";
+    to = *value;
+    return {};
+}
+
+std::string parse_point(std::string_view line, point& to) {
+    const csv_line fields = split(line);
+    if (fields.has_more)
+        return "more than two columns; give x and y alone";
+    std::string why = parse_coordinate(fields.x, to.x);
+    return why.empty() ? parse_coordinate(fields.y, to.y) : why;
+}
+
+bool is_header(std::string_view line) {
+    const csv_line fields = split(line);
+    return !fields.y.empty() && !text_number(fields.x) && !text_number(fields.y);
+}
+
+double span_of(const std::vector<point>& points) {
+    const auto [left, right] = std::ranges::minmax(points, {}, &point::x);
+    const auto [low, high] = std::ranges::minmax(points, {}, &point::y);
+    return std::max(right.x - left.x, high.y - low.y);
+}
+
+} // namespace
+
+result<instance> read_coordinates(line_reader& lines) {
+    std::vector<point> points;
+    bool is_first = true;
+    auto read = for_each_line(lines, [&](std::string_view line) -> std::string {
+        line = trimmed(line);
+        if (line.empty() || (std::exchange(is_first, false) && is_header(line)))
+            return {};
+        if (points.size() == limits::cities_max)
+            return "more than " + std::to_string(limits::cities_max) + " cities; give fewer";
+        point next;
+        std::string why = parse_point(line, next);
+        points.push_back(next);
+        return why;
+    });
+    if (!read)
+        return read.failure();
+    if (points.size() < limits::cities_min)
+        return lines.fail("a tour of " + std::to_string(points.size()) + " cities; give 3 or more");
+    if (span_of(points) < span_min)
+        return lines.fail("the cities lie within less than 100 units, but lengths are rounded to "
+                          "whole units; scale the coordinates");
+    return instance::of_points(std::filesystem::path{lines.name()}.stem().string(),
+                               edge_weights::euclidean, std::move(points));
+}
+
+result<instance> read_instance(const std::string& path) {
+    auto lines = line_reader::open(path);
+    if (!lines)
+        return lines.failure();
+    const auto line = lines->next_filled();
+    if (!line)
+        return line.failure();
+    if (!*line)
+        return lines->fail("the file holds no cities");
+    const bool is_tsplib = looks_like_tsplib(**line);
+    auto again = line_reader::open(path);
+    if (!again)
+        return again.failure();
+    return is_tsplib ? read_tsplib(*again) : read_coordinates(*again);
+}
+
+} // namespace troupe::tsp

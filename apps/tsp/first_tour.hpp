@@ -1,0 +1,20 @@
+// A tour to begin with: the shortest candidate edges that fit together, then the shortest ones that join what has come of
+// them.
+//
+// Threads: functions without state. Time: linear in the cities, nearly, where there are coordinates; else quadratic.
+// Source: Bentley, Fast algorithms for geometric travelling salesman problems (1992): greedy.
+#pragma once
+
+#include <vector>
+
+#include "apps/tsp/candidates.hpp"
+#include "apps/tsp/instance.hpp"
+
+namespace troupe::tsp {
+
+std::vector<city> first_tour(const instance& of, const candidates& near);
+
+// From each city to the nearest that has not been visited, from `start` on; the lowest number of equally near ones.
+std::vector<city> nearest_neighbour_tour(const instance& of, const candidates& near, city start);
+
+} // namespace troupe::tsp

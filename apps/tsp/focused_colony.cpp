@@ -1,0 +1,186 @@
+#include "apps/tsp/focused_colony.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "apps/tsp/first_tour.hpp"
+#include "apps/tsp/tsp_limits.hpp"
+
+namespace troupe::tsp {
+
+namespace {
+
+// Of each of the stretches that an ant rearranges.
+constexpr std::uint64_t stretch_max = 50;
+// Of smaller problems whole tours are shuffled: a double bridge needs eight.
+constexpr std::size_t cities_min = 8;
+// Of an edge of the best tour, on average: how much longer the current one may be.
+constexpr double tolerance = 1;
+constexpr double usual_evaporation = 0.1;
+
+std::uint64_t usual_ants(std::size_t cities) noexcept {
+    return std::max<std::uint64_t>(64, cities / 4);
+}
+
+} // namespace
+
+focused_colony::focused_colony(const instance& of, const candidates& near,
+                               const colony_settings& settings, std::uint64_t seed)
+    : of_{of}, near_{near}, settings_{settings}, seed_{seed},
+      iteration_ants_{settings.ants != 0 ? settings.ants : usual_ants(of.cities())},
+      improver_{make_improver(of, near, settings.search)},
+      trails_{of, near, {settings.alpha, settings.beta}}, current_{first_tour(of, near)} {
+    begin();
+}
+
+void focused_colony::begin() {
+    for (const city c : std::vector<city>(current_.order().begin(), current_.order().end()))
+        improver_->look_at(c);
+    improver_->improve(current_);
+    current_.keep();
+    best_.assign(current_.order().begin(), current_.order().end());
+    best_length_ = current_length_ = of_.length_of(best_);
+    trails_.fill(1);
+    lay_trails();
+}
+
+std::uint64_t focused_colony::advance(std::uint64_t tours) {
+    for (std::uint64_t i = 0; i < tours; ++i)
+        send_ant();
+    return tours;
+}
+
+void focused_colony::send_ant() {
+    random_stream random{seed_, ++ants_};
+    std::int64_t change =
+        current_.cities() < cities_min ? shuffle(random) : change_few_edges(random);
+    change -= improver_->improve(current_);
+    const std::int64_t length = current_length_ + change;
+    iteration_sum_ += length;
+    const double allowed =
+        tolerance * static_cast<double>(best_length_) / static_cast<double>(current_.cities());
+    if (length <= best_length_ + static_cast<std::int64_t>(allowed)) {
+        current_.keep();
+        current_length_ = length;
+        if (length < best_length_) {
+            best_length_ = length;
+            best_.assign(current_.order().begin(), current_.order().end());
+        }
+    } else
+        current_.undo();
+    if (ants_ % iteration_ants_ == 0) {
+        mean_ = static_cast<double>(iteration_sum_) / static_cast<double>(iteration_ants_);
+        iteration_sum_ = 0;
+        lay_trails();
+    }
+}
+
+// The trails of the best tour grow to the upper limit, all others shrink to the lower one.
+void focused_colony::lay_trails() {
+    const double share = settings_.evaporation > 0 ? settings_.evaporation : usual_evaporation;
+    // In units of 1 / (share * best length): the limit is 1 whatever the length is.
+    trails_.evaporate(share);
+    trails_.deposit(best_, share);
+    trails_.clamp(0.5 / static_cast<double>(of_.cities()), 1);
+    trails_.weigh();
+}
+
+// Where the first new edge leads: to a candidate that lies ahead on the tour, not too far.
+focused_colony::cuts focused_colony::choose_cuts(random_stream& random) {
+    const std::size_t n = current_.cities();
+    const std::uint64_t longest = std::min<std::uint64_t>(stretch_max, n / 3 - 1);
+    const std::size_t place = random.below(n);
+    const city from = current_.at(place);
+    const auto near = near_.of(from);
+    const auto weights = trails_.weights(from);
+    std::array<double, limits::candidates_max> eligible{};
+    std::array<std::size_t, limits::candidates_max> ahead{};
+    for (std::size_t k = 0; k < near.size(); ++k) {
+        const std::size_t there = current_.place_of(near[k]);
+        ahead[k] = there > place ? there - place : there + n - place;
+        eligible[k] = ahead[k] >= 3 && ahead[k] <= 2 * longest ? weights[k] : 0;
+    }
+    cuts c{place + 1 < n ? place + 1 : 0, 1 + random.below(longest), 1 + random.below(longest),
+           1 + random.below(longest)};
+    const std::size_t k = choose(settings_.choice, std::span{eligible}.first(near.size()), random);
+    if (k < near.size()) { // two stretches lie before the candidate
+        c.left = 1 + random.below(ahead[k] - 2);
+        c.middle = ahead[k] - 1 - c.left;
+    }
+    return c;
+}
+
+std::int64_t focused_colony::change_few_edges(random_stream& random) {
+    const cuts c = choose_cuts(random);
+    const std::size_t n = current_.cities();
+    const auto at = [&](std::size_t behind) {
+        const std::size_t place = c.first + behind;
+        return current_.at(place < n ? place : place - n);
+    };
+    const std::size_t two = c.left + c.middle, all = two + c.right;
+    const city a = at(n - 1), b = at(0), b_end = at(c.left - 1), m = at(c.left),
+               m_end = at(two - 1), r = at(two), r_end = at(all - 1), d = at(all);
+    const std::int64_t change = of_.length(a, r) + of_.length(r_end, m) + of_.length(m_end, b) +
+                                of_.length(b_end, d) - of_.length(a, b) - of_.length(b_end, m) -
+                                of_.length(m_end, r) - of_.length(r_end, d);
+    current_.exchange(c.first, c.left, c.middle + c.right);
+    current_.exchange(c.first, c.middle, c.right);
+    for (const city end : {a, b, b_end, m, m_end, r, r_end, d})
+        improver_->look_at(end);
+    return change;
+}
+
+std::int64_t focused_colony::shuffle(random_stream& random) {
+    for (std::size_t i = current_.cities(); i > 1; --i) {
+        const std::size_t j = random.below(i);
+        if (j + 1 < i) // to the end of those that are not drawn yet
+            current_.exchange(j, 1, i - 1 - j);
+    }
+    for (city c = 0; static_cast<std::size_t>(c) < current_.cities(); ++c)
+        improver_->look_at(c);
+    return of_.length_of(current_.order()) - current_length_;
+}
+
+bool focused_colony::take_in(std::span<const city> order) {
+    const std::int64_t length = of_.length_of(order);
+    if (length >= best_length_)
+        return false;
+    best_.assign(order.begin(), order.end());
+    current_ = tour{best_};
+    best_length_ = current_length_ = length;
+    return true;
+}
+
+colony_report focused_colony::report() const {
+    return {ants_, best_length_, mean_, trails_.branching_factor()};
+}
+
+colony_state focused_colony::save() const {
+    colony_state state;
+    state.numbers = {static_cast<std::int64_t>(ants_), iteration_sum_,
+                     std::bit_cast<std::int64_t>(mean_)};
+    state.tours.assign(current_.order().begin(), current_.order().end());
+    state.tours.insert(state.tours.end(), best_.begin(), best_.end());
+    state.trails.assign(trails_.values().begin(), trails_.values().end());
+    return state;
+}
+
+result<void> focused_colony::load(const colony_state& state) {
+    const std::size_t n = of_.cities();
+    const std::span all{state.tours};
+    if (state.numbers.size() != 3 || all.size() != 2 * n || !is_tour(all.first(n), n) ||
+        !is_tour(all.last(n), n) || state.trails.size() != trails_.values().size())
+        return error{errc::protocol, "the saved state is not of this colony"};
+    ants_ = static_cast<std::uint64_t>(state.numbers[0]);
+    iteration_sum_ = state.numbers[1];
+    mean_ = std::bit_cast<double>(state.numbers[2]);
+    current_ = tour{{state.tours.begin(), state.tours.begin() + static_cast<std::ptrdiff_t>(n)}};
+    best_.assign(state.tours.begin() + static_cast<std::ptrdiff_t>(n), state.tours.end());
+    current_length_ = of_.length_of(current_.order());
+    best_length_ = of_.length_of(best_);
+    trails_.set(state.trails);
+    return {};
+}
+
+} // namespace troupe::tsp

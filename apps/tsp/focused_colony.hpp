@@ -1,0 +1,59 @@
+// The focused colony: an ant does not build a tour from nothing, but changes a few edges of the colony's current one, where
+// trails lead it, and a local search from the ends of these edges alone repairs it. What is not a little better than the
+// best so far is taken back, so that an ant costs what it changes, whatever the number of cities.
+//
+// An ant cuts the current tour behind four cities that follow each other on it closely, and joins the stretches between in
+// the opposite order, none of them reversed (the double bridge of Martin, Otto, Felten 1991, which searches by few exchanges
+// do not undo); the first of its new edges is a candidate, chosen by trails and nearness. The current tour may be longer
+// than the best by about an edge (record-to-record travel, Dueck 1993). Every few ants trails evaporate and the best tour is
+// laid, between the limits of max-min.
+//
+// Sources: Skinderowicz, Improving ant colony optimization efficiency for solving large TSP instances (2022); Stützle, Hoos,
+// MAX-MIN ant system (2000).
+#pragma once
+
+#include "apps/tsp/colony.hpp"
+#include "apps/tsp/trails.hpp"
+
+namespace troupe::tsp {
+
+class focused_colony final : public colony {
+  public:
+    focused_colony(const instance& of, const candidates& near, const colony_settings& settings,
+                   std::uint64_t seed);
+
+    std::uint64_t advance(std::uint64_t tours) override;
+    std::span<const city> best() const noexcept override { return best_; }
+    std::int64_t best_length() const noexcept override { return best_length_; }
+    bool take_in(std::span<const city> tour) override;
+    colony_report report() const override;
+    colony_state save() const override;
+    result<void> load(const colony_state& state) override;
+
+  private:
+    struct cuts { // places behind which the tour is cut are first - 1 and those after each stretch
+        std::size_t first, left, middle, right;
+    };
+    void begin();
+    void send_ant();
+    std::int64_t change_few_edges(random_stream& random);
+    std::int64_t shuffle(random_stream& random);
+    cuts choose_cuts(random_stream& random);
+    void lay_trails();
+
+    const instance& of_;
+    const candidates& near_;
+    const colony_settings settings_;
+    const std::uint64_t seed_, iteration_ants_;
+    std::unique_ptr<improver> improver_;
+    trails trails_;
+    tour current_;
+    std::int64_t current_length_ = 0;
+    std::vector<city> best_;
+    std::int64_t best_length_ = 0;
+    std::uint64_t ants_ = 0;
+    std::int64_t iteration_sum_ = 0; // of lengths, since trails were laid
+    double mean_ = 0;                // of the iteration before
+};
+
+} // namespace troupe::tsp

@@ -1,0 +1,28 @@
+// Reader of problems: TSPLIB 95 (.tsp and .atsp) and CSV of coordinates, plain or gzip.
+//
+// TSPLIB: TYPE TSP or ATSP; EDGE_WEIGHT_TYPE EUC_2D, CEIL_2D, ATT, GEO, or EXPLICIT with a full matrix or a triangle of it,
+// by rows or columns, with the diagonal or without. A problem with an asymmetric matrix has to be an ATSP.
+//
+// CSV: a line with two numbers for each city, x and y, which commas, semicolons or tabs separate; the first line may have
+// the names of the columns. Lengths are those of EUC_2D: rounded to whole units, so that coordinates that span fewer than
+// 100 units are refused.
+//
+// Errors: errc::data "FILE: line N: SENTENCE"; errc::io where the file cannot be read. What a file claims is compared with
+// tsp_limits.hpp, and with what the file can hold, before memory is taken. Threads: functions without state; they block on
+// files. Source: Reinelt, TSPLIB 95.
+#pragma once
+
+#include "actors/data/line_reader.hpp"
+#include "apps/tsp/instance.hpp"
+#include "schemas/base/error.hpp"
+
+namespace troupe::tsp {
+
+// Either format: a file whose first filled line is KEY: VALUE, or the name of a section, is TSPLIB's.
+result<instance> read_instance(const std::string& path);
+
+// Of one format, from a file that is open at its start.
+result<instance> read_tsplib(line_reader& lines);
+result<instance> read_coordinates(line_reader& lines);
+
+} // namespace troupe::tsp

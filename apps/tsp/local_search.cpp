@@ -1,0 +1,227 @@
+#include "apps/tsp/local_search.hpp"
+
+#include <algorithm>
+
+#include "schemas/base/check.hpp"
+
+namespace troupe::tsp {
+
+namespace {
+
+// Exchanges that are tried of each level's, the most promising first.
+constexpr std::array<std::size_t, local_search::depth_max> breadths{5, 4, 3, 2, 1, 1, 1, 1, 1, 1};
+// Exchanges of a chain that may make a cycle: further ones seldom pay for their search.
+constexpr std::size_t cycle_levels = 1;
+// Candidates that are looked at.
+constexpr std::size_t candidates_looked_at = 10;
+
+} // namespace
+
+local_search::local_search(const instance& of, const candidates& near, std::size_t depth)
+    : of_{of}, near_{near}, depth_{depth}, queue_{of.cities()} {
+    TROUPE_CHECK(depth >= 1 && depth <= depth_max, "a chain has a few exchanges");
+    near_lengths_.reserve(of.cities() * near.count());
+    for (city c = 0; static_cast<std::size_t>(c) < of.cities(); ++c)
+        for (const city to : near.of(c))
+            near_lengths_.push_back(of.length(c, to));
+}
+
+city local_search::city_at(index i) const noexcept {
+    const auto step = static_cast<std::size_t>(i);
+    const std::size_t n = tour_->cities();
+    if (is_forward_)
+        return tour_->at(base_ + step < n ? base_ + step : base_ + step - n);
+    return tour_->at(base_ >= step ? base_ - step : base_ + n - step);
+}
+
+local_search::index local_search::index_of(city c) const noexcept {
+    const std::size_t place = tour_->place_of(c), n = tour_->cities();
+    if (is_forward_)
+        return static_cast<index>(place >= base_ ? place - base_ : place + n - base_);
+    return static_cast<index>(base_ >= place ? base_ - place : base_ + n - place);
+}
+
+std::int64_t local_search::improve(tour& t) {
+    tour_ = &t;
+    std::int64_t all = 0;
+    if (t.cities() < 5) { // no two exchanges are apart
+        while (!queue_.is_empty())
+            queue_.pop();
+        return 0;
+    }
+    while (!queue_.is_empty()) {
+        const city c = queue_.pop();
+        for (const bool is_forward : {true, false})
+            if (const std::int64_t gain = improve_from(c, is_forward); gain > 0) {
+                all += gain;
+                queue_.push(c);
+                break;
+            }
+    }
+    return all;
+}
+
+// Without the edge from `fixed` to its neighbour the tour is a path from there to `fixed`.
+std::int64_t local_search::improve_from(city fixed, bool is_forward) {
+    fixed_ = fixed;
+    is_forward_ = is_forward;
+    const city end = is_forward ? tour_->next(fixed) : tour_->previous(fixed);
+    base_ = tour_->place_of(end);
+    chain_.clear();
+    const pending_path path{static_cast<index>(tour_->cities())};
+    const std::int64_t gain = search(path, of_.length(fixed, end), 0);
+    if (gain > 0)
+        carry_out();
+    return gain;
+}
+
+void local_search::collect(const pending_path& path, std::int64_t gain, std::size_t level,
+                           std::vector<exchange>& to) const {
+    to.clear();
+    const city end = city_at(path.end());
+    const auto near = near_.of(end);
+    const std::int64_t* lengths =
+        near_lengths_.data() + static_cast<std::size_t>(end) * near_.count();
+    const std::size_t looked_at = std::min(near.size(), candidates_looked_at);
+    for (std::size_t k = 0; k < looked_at; ++k) {
+        const std::int64_t open = gain - lengths[k];
+        if (open <= 0)
+            break;
+        const city c = near[k];
+        if (c == fixed_)
+            continue;
+        const index i = index_of(c);
+        const std::size_t s = path.stretch_of(i);
+        if (s == 0 && !path.begins(s, i) && path.before(s, i) == path.end())
+            continue; // they are neighbours
+        if (!path.begins(s, i)) {
+            const index out = path.before(s, i);
+            to.push_back({open + of_.length(c, city_at(out)), i, out, s, false});
+        }
+        if (level < cycle_levels && level + 1 < depth_ && !path.ends(s, i)) {
+            const index out = path.after(s, i);
+            to.push_back({open + of_.length(c, city_at(out)), i, out, s, true});
+        }
+    }
+}
+
+// The gain of the first closed tour that is shorter, whose reversals are in chain_; 0 if there is none.
+std::int64_t local_search::search(const pending_path& path, std::int64_t gain, std::size_t level) {
+    std::vector<exchange>& choices = choices_[level];
+    collect(path, gain, level, choices);
+    const city end = city_at(path.end());
+    std::int64_t best = 0;
+    city best_out = 0;
+    for (const exchange& e : choices)
+        if (!e.makes_cycle && e.gain > best) {
+            const city out = city_at(e.out);
+            if (const std::int64_t closed = e.gain - of_.length(out, fixed_); closed > best) {
+                best = closed;
+                best_out = out;
+            }
+        }
+    if (best > 0) {
+        record(end, best_out);
+        return best;
+    }
+    if (level + 1 >= depth_)
+        return 0;
+    const std::size_t breadth = std::min(choices.size(), breadths[level]);
+    std::partial_sort(choices.begin(), choices.begin() + static_cast<std::ptrdiff_t>(breadth),
+                      choices.end(),
+                      [](const exchange& a, const exchange& b) { return a.gain > b.gain; });
+    for (std::size_t k = 0; k < breadth; ++k) {
+        const exchange e = choices[k];
+        const std::size_t mark = chain_.size();
+        std::int64_t found = 0;
+        if (e.makes_cycle)
+            found = search_cycle(path, e, level);
+        else {
+            pending_path next = path;
+            next.reverse(path.end(), e.out);
+            record(end, city_at(e.out));
+            found = search(next, e.gain, level + 1);
+        }
+        if (found > 0)
+            return found;
+        chain_.resize(mark);
+    }
+    return 0;
+}
+
+// `first` has made a cycle of what lies before it: the rest's end is joined to a city of the cycle, beside which that is
+// opened.
+std::int64_t local_search::search_cycle(const pending_path& path, const exchange& first,
+                                        std::size_t level) {
+    const city end = city_at(path.end()), rest = city_at(first.out), joined = city_at(first.to);
+    const auto near = near_.of(rest);
+    const std::int64_t* lengths =
+        near_lengths_.data() + static_cast<std::size_t>(rest) * near_.count();
+    const std::size_t looked_at = std::min(near.size(), candidates_looked_at);
+    exchange best{0, 0, 0, 0, false};
+    for (std::size_t k = 0; k < looked_at; ++k) {
+        const std::int64_t open = first.gain - lengths[k];
+        if (open <= 0)
+            break;
+        const city c = near[k];
+        const index i = index_of(c);
+        const std::size_t s = path.stretch_of(i);
+        if (c == joined || !path.is_up_to(s, i, first.stretch, first.to))
+            continue;
+        // Neighbours in the cycle; where stretches meet is an edge that was put in.
+        for (const bool is_before : {true, false}) {
+            if (is_before ? path.begins(s, i) : path.ends(s, i))
+                continue;
+            const index out = is_before ? path.before(s, i) : path.after(s, i);
+            const std::int64_t gain = open + of_.length(c, city_at(out));
+            const std::int64_t closed = gain - of_.length(city_at(out), fixed_);
+            if (closed > 0 || gain > best.gain)
+                best = {gain, i, out, s, is_before};
+            if (closed > 0) {
+                k = looked_at;
+                break;
+            }
+        }
+    }
+    if (best.gain <= 0)
+        return 0;
+    const city to = city_at(best.to), out = city_at(best.out);
+    pending_path next = path;
+    if (best.makes_cycle) { // opened before `to`: both parts of the cycle are reversed
+        next.reverse(path.end(), best.out);
+        next.reverse(best.to, first.to);
+        record(end, out);
+        record(to, joined);
+    } else { // behind it: they change places
+        next.reverse(path.end(), first.to);
+        next.reverse(first.to, best.out);
+        next.reverse(best.to, path.end());
+        record(end, joined);
+        record(joined, out);
+        record(to, end);
+    }
+    if (const std::int64_t closed = best.gain - of_.length(out, fixed_); closed > 0)
+        return closed;
+    return level + 2 < depth_ ? search(next, best.gain, level + 2) : 0;
+}
+
+void local_search::carry_out() {
+    const std::size_t n = tour_->cities();
+    city end = is_forward_ ? tour_->next(fixed_) : tour_->previous(fixed_);
+    queue_.push(end);
+    for (const reversal& r : chain_) {
+        // The path may have been turned by the last reversal.
+        const bool is_forward = tour_->next(fixed_) == end;
+        const city from = is_forward ? r.first : r.last, to = is_forward ? r.last : r.first;
+        const std::size_t first = tour_->place_of(from), last = tour_->place_of(to);
+        queue_.push(r.first);
+        queue_.push(r.last);
+        const city beyond = is_forward ? tour_->next(r.last) : tour_->previous(r.last);
+        queue_.push(beyond);
+        tour_->reverse_either_way(first, (last >= first ? last - first : last + n - first) + 1);
+        if (r.first == end)
+            end = r.last;
+    }
+}
+
+} // namespace troupe::tsp

@@ -1,0 +1,293 @@
+// TSPLIB's problems: read_tsplib of instance_file.hpp.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "actors/data/text_number.hpp"
+#include "apps/tsp/instance_file.hpp"
+#include "apps/tsp/tsp_limits.hpp"
+#include "apps/tsp/tsplib_lines.hpp"
+
+namespace troupe::tsp {
+
+namespace {
+
+struct named_weights {
+    std::string_view name;
+    edge_weights kind;
+};
+constexpr std::array<named_weights, 5> weight_names{{{"EUC_2D", edge_weights::euclidean},
+                                                     {"CEIL_2D", edge_weights::euclidean_up},
+                                                     {"ATT", edge_weights::att},
+                                                     {"GEO", edge_weights::geo},
+                                                     {"EXPLICIT", edge_weights::matrix}}};
+
+// Which entries of a row of the matrix are written, by rows: of column formats, whose matrices are symmetric, those that
+// come in the same order.
+enum class part { all, above, above_with_diagonal, below, below_with_diagonal };
+struct named_part {
+    std::string_view name;
+    part what;
+};
+constexpr std::array<named_part, 9> part_names{{{"FULL_MATRIX", part::all},
+                                                {"UPPER_ROW", part::above},
+                                                {"LOWER_ROW", part::below},
+                                                {"UPPER_DIAG_ROW", part::above_with_diagonal},
+                                                {"LOWER_DIAG_ROW", part::below_with_diagonal},
+                                                {"UPPER_COL", part::below},
+                                                {"LOWER_COL", part::above},
+                                                {"UPPER_DIAG_COL", part::below_with_diagonal},
+                                                {"LOWER_DIAG_COL", part::above_with_diagonal}}};
+
+struct columns {
+    std::size_t first = 0;
+    std::size_t end = 0;
+};
+columns columns_of(part what, std::size_t row, std::size_t cities) noexcept {
+    switch (what) {
+    case part::above:
+        return {row + 1, cities};
+    case part::above_with_diagonal:
+        return {row, cities};
+    case part::below:
+        return {0, row};
+    case part::below_with_diagonal:
+        return {0, row + 1};
+    default:
+        return {0, cities};
+    }
+}
+
+std::uint64_t entries_of(part what, std::uint64_t n) noexcept {
+    if (what == part::all)
+        return n * n;
+    const bool has_diagonal =
+        what == part::above_with_diagonal || what == part::below_with_diagonal;
+    return n * (n - 1) / 2 + (has_diagonal ? n : 0);
+}
+
+class tsplib_problem {
+  public:
+    explicit tsplib_problem(line_reader& lines) : lines_{lines} {}
+
+    result<instance> read() {
+        for (;;) {
+            const auto entry = next_entry(lines_);
+            if (!entry)
+                return entry.failure();
+            if (!*entry)
+                return finish();
+            if (auto taken = take(**entry); !taken)
+                return taken.failure();
+        }
+    }
+
+  private:
+    result<void> take(const tsplib_entry& entry);
+    result<void> take_type(const std::string& value);
+    result<void> take_weights(const std::string& value);
+    result<void> take_format(const std::string& value);
+    result<void> expect_dimension(const std::string& section);
+    result<void> read_points(std::vector<point>& to, const std::string& section);
+    result<void> read_matrix();
+    result<instance> finish();
+
+    error fail(const std::string& sentence) const { return lines_.fail(sentence); }
+
+    line_reader& lines_;
+    std::string name_;
+    bool is_asymmetric_ = false;
+    std::size_t cities_ = 0;
+    std::optional<edge_weights> weights_;
+    std::optional<part> part_;
+    std::vector<point> points_, shown_;
+    std::vector<std::int32_t> lengths_;
+};
+
+result<void> tsplib_problem::take(const tsplib_entry& entry) {
+    const auto& [key, value] = entry;
+    if (key == "TYPE")
+        return take_type(value);
+    if (key == "EDGE_WEIGHT_TYPE")
+        return take_weights(value);
+    if (key == "EDGE_WEIGHT_FORMAT")
+        return take_format(value);
+    if (key == "NODE_COORD_SECTION")
+        return read_points(points_, key);
+    if (key == "DISPLAY_DATA_SECTION")
+        return read_points(shown_, key);
+    if (key == "EDGE_WEIGHT_SECTION")
+        return read_matrix();
+    if (key == "NAME")
+        name_ = value;
+    else if (key == "DIMENSION") {
+        if (cities_ != 0)
+            return fail("DIMENSION stands twice; leave one out");
+        const auto cities = read_dimension(lines_, value, limits::cities_max);
+        if (!cities)
+            return cities.failure();
+        cities_ = *cities;
+    } else if (key == "FIXED_EDGES_SECTION")
+        return fail("fixed edges are not supported; leave the section out");
+    else if (key == "NODE_COORD_TYPE" && value == "THREED_COORDS")
+        return fail("coordinates in three dimensions are not supported; give two");
+    else if (key != "COMMENT" && key != "NODE_COORD_TYPE" && key != "DISPLAY_DATA_TYPE")
+        return fail(troupe::quoted(key) +
+                    " is no key of a TSPLIB problem that is supported; leave it out");
+    return {};
+}
+
+result<void> tsplib_problem::take_type(const std::string& value) {
+    // Some files say who has made them in the same line.
+    std::string_view rest = value;
+    const std::string_view type = take_word(rest);
+    if (type != "TSP" && type != "ATSP")
+        return fail("TYPE " + troupe::quoted(value) + " is not supported; give a TSP or an ATSP");
+    is_asymmetric_ = type == "ATSP";
+    return {};
+}
+
+result<void> tsplib_problem::take_weights(const std::string& value) {
+    const auto* const found = std::ranges::find(weight_names, value, &named_weights::name);
+    if (found == weight_names.end())
+        return fail("EDGE_WEIGHT_TYPE " + troupe::quoted(value) +
+                    " is not supported; give EUC_2D, CEIL_2D, ATT, GEO or EXPLICIT");
+    weights_ = found->kind;
+    return {};
+}
+
+result<void> tsplib_problem::take_format(const std::string& value) {
+    if (value == "FUNCTION")
+        return {};
+    const auto* const found = std::ranges::find(part_names, value, &named_part::name);
+    if (found == part_names.end())
+        return fail("EDGE_WEIGHT_FORMAT " + troupe::quoted(value) +
+                    " is not supported; give FULL_MATRIX, or UPPER or LOWER with ROW, COL, "
+                    "DIAG_ROW or DIAG_COL");
+    part_ = found->what;
+    return {};
+}
+
+result<void> tsplib_problem::expect_dimension(const std::string& section) {
+    if (cities_ == 0)
+        return fail(section + " before DIMENSION; give DIMENSION first");
+    return {};
+}
+
+result<void> tsplib_problem::read_points(std::vector<point>& to, const std::string& section) {
+    if (auto ready = expect_dimension(section); !ready)
+        return ready;
+    if (!to.empty())
+        return fail(section + " stands twice; leave one out");
+    if (!lines_.can_hold(cities_ * 6 - 1)) // "1 0 0" and the end of the line
+        return fail("the file is too short for " + std::to_string(cities_) +
+                    " cities; mend DIMENSION, or give all of them");
+    std::vector<bool> is_there(cities_);
+    to.resize(cities_);
+    for (std::size_t i = 0; i < cities_; ++i) {
+        const auto line = lines_.next_filled();
+        if (!line)
+            return line.failure();
+        if (!*line || **line == "EOF")
+            return fail(std::to_string(i) + " cities in " + section + ", but DIMENSION is " +
+                        std::to_string(cities_) + "; give all of them");
+        std::string_view rest = **line;
+        const auto number = read_city_number(lines_, take_word(rest), cities_);
+        if (!number)
+            return number.failure();
+        if (is_there[*number])
+            return fail("city " + std::to_string(*number + 1) + " stands twice; leave one out");
+        is_there[*number] = true;
+        for (double point::*axis : {&point::x, &point::y}) {
+            const std::string_view word = take_word(rest);
+            const auto value = text_number(word);
+            if (!value)
+                return fail(why_no_number(word));
+            if (std::abs(*value) > limits::coordinate_max)
+                return fail("the coordinate " + troupe::quoted(word) +
+                            " is beyond 1e9; scale all of them");
+            to[*number].*axis = *value;
+        }
+        if (!rest.empty())
+            return fail(troupe::quoted(rest) +
+                        " behind the coordinates of a city; a line is NUMBER X Y");
+    }
+    return {};
+}
+
+result<void> tsplib_problem::read_matrix() {
+    if (auto ready = expect_dimension("EDGE_WEIGHT_SECTION"); !ready)
+        return ready;
+    if (!part_)
+        return fail("EDGE_WEIGHT_SECTION before EDGE_WEIGHT_FORMAT; give the format first");
+    if (!lengths_.empty())
+        return fail("EDGE_WEIGHT_SECTION stands twice; leave one out");
+    if (cities_ > limits::matrix_cities_max)
+        return fail("a matrix of more than " + std::to_string(limits::matrix_cities_max) +
+                    " cities; give coordinates, or fewer cities");
+    const std::uint64_t all = entries_of(*part_, cities_);
+    if (!lines_.can_hold(2 * all - 1))
+        return fail("the file is too short for a matrix of " + std::to_string(all) +
+                    " lengths; mend DIMENSION, or give all of them");
+    lengths_.resize(cities_ * cities_);
+    std::uint64_t taken = 0;
+    std::string_view rest; // of a line: lengths follow each other, with line ends anywhere
+    for (std::size_t a = 0; a < cities_; ++a) {
+        const columns row = columns_of(*part_, a, cities_);
+        for (std::size_t b = row.first; b < row.end; ++b, ++taken) {
+            if (rest.empty()) {
+                const auto line = lines_.next_filled();
+                if (!line)
+                    return line.failure();
+                if (!*line || **line == "EOF" || looks_like_tsplib(**line))
+                    return fail("the matrix has " + std::to_string(taken) + " lengths instead of " +
+                                std::to_string(all) + "; give all of them");
+                rest = **line;
+            }
+            const std::string_view word = take_word(rest);
+            const auto value = text_number(word);
+            if (!value)
+                return fail(why_no_number(word));
+            if (*value != std::floor(*value) || *value < 0 ||
+                *value > static_cast<double>(limits::matrix_length_max))
+                return fail("the length " + troupe::quoted(word) +
+                            " is not a whole number from 0 to 2147483647; scale all of them");
+            const auto length = a == b ? 0 : static_cast<std::int32_t>(*value);
+            lengths_[a * cities_ + b] = length;
+            if (*part_ != part::all)
+                lengths_[b * cities_ + a] = length;
+        }
+    }
+    if (!rest.empty())
+        return fail(troupe::quoted(rest) +
+                    " behind the last length of the matrix; mend DIMENSION or "
+                    "EDGE_WEIGHT_FORMAT");
+    return {};
+}
+
+result<instance> tsplib_problem::finish() {
+    if (cities_ == 0)
+        return fail("the file has no DIMENSION; give the number of cities");
+    if (!weights_)
+        return fail("the file has no EDGE_WEIGHT_TYPE; give EUC_2D, CEIL_2D, ATT, GEO or EXPLICIT");
+    if (*weights_ != edge_weights::matrix) {
+        if (points_.empty())
+            return fail("the file has no NODE_COORD_SECTION; give the coordinates of the cities");
+        return instance::of_points(std::move(name_), *weights_, std::move(points_));
+    }
+    if (lengths_.empty())
+        return fail("the file has no EDGE_WEIGHT_SECTION; give the lengths");
+    auto made = instance::of_matrix(std::move(name_), std::move(lengths_),
+                                    std::move(shown_.empty() ? points_ : shown_));
+    if (!made.is_symmetric() && !is_asymmetric_)
+        return fail("the matrix is not symmetric, but TYPE is TSP; give TYPE: ATSP");
+    return made;
+}
+
+} // namespace
+
+result<instance> read_tsplib(line_reader& lines) {
+    return tsplib_problem{lines}.read();
+}
+
+} // namespace troupe::tsp

@@ -1,0 +1,34 @@
+// What TSPLIB's files have in common: lines KEY : VALUE, and sections of numbers.
+//
+// Threads: one. Errors: errc::data with the line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actors/data/line_reader.hpp"
+#include "schemas/base/error.hpp"
+
+namespace troupe::tsp {
+
+struct tsplib_entry {
+    std::string key;   // without blanks around it; of a section its name
+    std::string value; // empty for a section
+};
+
+// The next line that is filled; none at the end of the file, or after a line EOF.
+result<std::optional<tsplib_entry>> next_entry(line_reader& lines);
+
+bool looks_like_tsplib(std::string_view line);
+
+// The value as a number of cities, between 3 and `max`.
+result<std::size_t> read_dimension(const line_reader& lines, const std::string& value,
+                                   std::uint64_t max);
+
+// A number of a city, from 1, as a city; `of` cities.
+result<std::size_t> read_city_number(const line_reader& lines, std::string_view word,
+                                     std::size_t of);
+
+} // namespace troupe::tsp

@@ -1,0 +1,203 @@
+// Colonies on simulated nodes: the same tours whatever the network does and whoever is lost. That each tour which is sent is
+// one of all cities, and as long as is said, is checked by whoever it is sent to, and would end the run.
+#include <boost/test/unit_test.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "apps/tsp/city_pieces.hpp"
+#include "apps/tsp/tour_file.hpp"
+#include "apps/tsp/tsp.capnp.h"
+#include "apps/tsp/tsp.hpp"
+#include "apps/tsp/tsp_worker.hpp"
+#include "tests/sim/program_sim.hpp"
+#include "tests/support/seeds.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+constexpr std::uint64_t tours_of_colony = 160;
+constexpr std::uint32_t tours_of_phase = 10;
+constexpr std::uint64_t seed_of_run = 5; // program_sim's
+
+struct colonies {
+    std::uint32_t count = 2;
+    std::uint32_t window = 2;
+    proto::TourExchange exchange = proto::TourExchange::RING;
+    proto::AntColony kind = proto::AntColony::FOCUSED;
+    auto operator<=>(const colonies&) const = default;
+};
+
+// Every combination of these, one after the other.
+colonies colonies_of(std::uint64_t seed) {
+    const std::uint32_t windows[] = {0, 1, 2, 5};
+    const auto exchange = seed / 16 % 2 == 0 ? proto::TourExchange::RING : proto::TourExchange::ALL;
+    return {static_cast<std::uint32_t>(1 + seed % 4), windows[seed / 4 % 4], exchange,
+            seed / 32 % 8 == 0 ? proto::AntColony::MAX_MIN : proto::AntColony::FOCUSED};
+}
+
+tsp::instance cities() {
+    random_stream random{21};
+    std::vector<tsp::point> points;
+    for (int i = 0; i < 60; ++i)
+        points.push_back({1000 * random.uniform(), 1000 * random.uniform()});
+    return tsp::instance::of_points("sixty", tsp::edge_weights::euclidean, std::move(points));
+}
+
+program_sim_shape sim_shape(const colonies& c, const temporary_folder& folder) {
+    return {.what = tsp::tsp_program(),
+            .data = tsp::pieces_of(cities(), 512),
+            .workers = c.count,
+            .window = c.window,
+            .nodes = 4,
+            .result = folder.path().string()};
+}
+
+auto settings_of(const colonies& c) {
+    return [c](proto::ProgramApp::Builder app) {
+        auto settings = app.getProgram().getSettings().initAs<proto::TspSettings>();
+        settings.setColony(c.kind);
+        settings.setExchange(c.exchange);
+        settings.setExchangeEvery(20);
+        auto schedule = app.initSchedule().initCyclic();
+        schedule.setWindow(c.window);
+        schedule.setSet(tours_of_phase);
+        app.initStop().setIterations(tours_of_colony);
+    };
+}
+
+struct end_of_run {
+    std::string files;
+    std::vector<double> milestones;
+    std::uint64_t messages = 0; // that a run needs
+};
+
+end_of_run end_of(program_sim& run, const temporary_folder& folder) {
+    const run_finished& outcome = run.to_the_end();
+    BOOST_REQUIRE_MESSAGE(!outcome.failure, (outcome.failure ? outcome.failure->message() : ""));
+    end_of_run end;
+    for (const char* name : {"tour.tour", "course.csv", "summary.json"}) {
+        std::ifstream in{folder.path() / name, std::ios::binary};
+        end.files.append(std::istreambuf_iterator<char>{in}, {});
+    }
+    BOOST_REQUIRE(!end.files.empty());
+    for (const run_milestone& m : run.news().milestones)
+        for (const named_number& n : m.numbers)
+            end.milestones.push_back(n.value);
+    return end;
+}
+
+const end_of_run& undisturbed(const colonies& c) {
+    static std::map<colonies, end_of_run> known;
+    end_of_run& end = known[c];
+    if (end.files.empty()) {
+        const temporary_folder folder;
+        program_sim_shape shape = sim_shape(c, folder);
+        shape.is_stormy = false;
+        program_sim run{1, std::move(shape), settings_of(c)};
+        const std::uint64_t before = run.sim().messages_handled();
+        end = end_of(run, folder);
+        end.messages = run.sim().messages_handled() - before;
+    }
+    return end;
+}
+
+// The number of notes on losses.
+std::size_t check_same(std::uint64_t seed, const colonies& c, bool with_loss) {
+    const end_of_run& expected = undisturbed(c);
+    const temporary_folder folder;
+    program_sim run{seed, sim_shape(c, folder), settings_of(c)};
+    if (with_loss) {
+        random_stream random{seed};
+        const std::uint64_t until = run.sim().messages_handled() + random.below(expected.messages);
+        run.sim().run_until(
+            [&] { return run.sim().messages_handled() >= until || run.news().outcome.has_value(); },
+            std::chrono::minutes{60});
+        run.kill(seed % run.nodes());
+    }
+    const end_of_run end = end_of(run, folder);
+    BOOST_TEST((end.files == expected.files));
+    BOOST_TEST(end.milestones == expected.milestones, boost::test_tools::per_element());
+    return run.news().notes.size();
+}
+
+// What a colony finds by itself.
+std::vector<tsp::city> serial_tour(const tsp::instance& of, std::uint32_t worker) {
+    const tsp::colony_settings settings;
+    const tsp::candidates near{of, tsp::candidates_of(settings)};
+    const auto colony = tsp::make_colony(of, near, settings, tsp::colony_seed(seed_of_run, worker));
+    colony->advance(tours_of_colony);
+    return {colony->best().begin(), colony->best().end()};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(colonies_in_the_simulator)
+
+BOOST_AUTO_TEST_CASE(no_storm_changes_a_tour, *seeded) {
+    for (const std::uint64_t seed : seed_range{1000})
+        check_same(seed, colonies_of(seed), false);
+}
+
+BOOST_AUTO_TEST_CASE(no_loss_changes_a_tour, *seeded) {
+    std::size_t losses = 0;
+    const seed_range seeds{60};
+    for (const std::uint64_t seed : seeds)
+        losses += check_same(seed, colonies_of(seed), true) > 0 ? 1 : 0;
+    BOOST_TEST(losses > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(without_exchange_each_colony_is_a_serial_program) {
+    const temporary_folder folder;
+    const colonies alone{.count = 3, .exchange = proto::TourExchange::NONE};
+    program_sim run{1, sim_shape(alone, folder), settings_of(alone)};
+    end_of(run, folder);
+    const tsp::instance of = cities();
+    std::vector<tsp::city> best;
+    for (std::uint32_t w = 0; w < alone.count; ++w)
+        if (const auto found = serial_tour(of, w);
+            best.empty() || of.length_of(found) < of.length_of(best))
+            best = found;
+    const auto written = tsp::read_tour((folder.path() / "tour.tour").string(), of);
+    BOOST_REQUIRE(written.ok());
+    BOOST_TEST(*written == best, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_tour_is_there_while_the_run_goes_on) {
+    const temporary_folder folder;
+    const colonies c;
+    program_sim run{1, sim_shape(c, folder), [&](proto::ProgramApp::Builder app) {
+                        settings_of(c)(app);
+                        app.getStop().setIterations(1000000);
+                    }};
+    run.sim().run_until([&] { return run.news().milestones.size() == 3; },
+                        std::chrono::minutes{60});
+    BOOST_TEST(!run.news().outcome.has_value());
+    const auto written = tsp::read_tour((folder.path() / "tour.tour").string(), cities());
+    BOOST_REQUIRE(written.ok());
+    const double first = run.news().milestones.front().numbers[0].value;
+    BOOST_TEST(static_cast<double>(cities().length_of(*written)) <= first);
+    BOOST_TEST(std::filesystem::exists(folder.path() / "tour.svg"));
+    BOOST_TEST(!std::filesystem::exists(folder.path() / "summary.json"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_ends_as_soon_as_a_tour_is_short_enough) {
+    const temporary_folder folder;
+    const colonies c;
+    program_sim run{1, sim_shape(c, folder), [&](proto::ProgramApp::Builder app) {
+                        settings_of(c)(app);
+                        app.getStop().setIterations(0);
+                        app.getStop().setLength(1000000);
+                    }};
+    const run_finished& outcome = run.to_the_end();
+    BOOST_REQUIRE(!outcome.failure);
+    BOOST_TEST(outcome.remarks.at(0) == "stop.length reached");
+    BOOST_TEST(run.news().milestones.size() == 1u);
+    BOOST_TEST(run.news().milestones[0].numbers[0].name == "length");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,227 @@
+// Colonies: what they reach, and that their seed decides every bit.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+
+#include "apps/tsp/colony.hpp"
+#include "apps/tsp/first_tour.hpp"
+#include "apps/tsp/instance_file.hpp"
+#include "apps/tsp/trails.hpp"
+#include "tests/shared_data.hpp"
+#include "tests/unit/apps_tsp/problems.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+using namespace troupe::tsp;
+
+namespace {
+
+constexpr std::array kinds{colony_kind::ant_system, colony_kind::max_min,
+                           colony_kind::ant_colony_system, colony_kind::focused};
+
+struct made_colony {
+    instance of;
+    colony_settings settings;
+    candidates near{of, candidates_of(settings)};
+    std::unique_ptr<colony> ants;
+
+    made_colony(instance problem, colony_settings s, std::uint64_t seed)
+        : of{std::move(problem)}, settings{s}, ants{make_colony(of, near, s, seed)} {}
+};
+
+bool is_same(const colony_state& a, const colony_state& b) {
+    return a.numbers == b.numbers && a.tours == b.tours && a.trails == b.trails;
+}
+
+// Chi-square of the counts of draws from these weights, over those above 0.
+double chi_square(choice_kind kind, const std::vector<double>& weights, int draws) {
+    random_stream random{29};
+    std::vector<int> counts(weights.size());
+    for (int i = 0; i < draws; ++i)
+        ++counts.at(choose(kind, weights, random));
+    double sum = 0, square = 0;
+    for (const double w : weights)
+        sum += w;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        const double expected = draws * weights[i] / sum;
+        if (weights[i] == 0)
+            BOOST_TEST(counts[i] == 0);
+        else
+            square += (counts[i] - expected) * (counts[i] - expected) / expected;
+    }
+    return square;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(colonies_of_tsp)
+
+BOOST_AUTO_TEST_CASE(
+    the_exact_choice_is_proportional_and_the_independent_one_favours_large_weights) {
+    const std::vector<double> weights{1, 0, 5, 0.5, 2, 1e-3, 1.5};
+    // 5 degrees of freedom: above 20.5 once in 1000.
+    BOOST_TEST(chi_square(choice_kind::exact, weights, 100000) < 20.5);
+    BOOST_TEST(chi_square(choice_kind::independent, weights, 100000) > 1000);
+    // Of two, the larger is chosen by 1 - w2 / 2 w1.
+    random_stream random{31};
+    int larger = 0;
+    for (int i = 0; i < 100000; ++i)
+        larger += choose_independently(std::vector<double>{1, 2}, random) == 1;
+    BOOST_TEST(std::abs(larger / 1e5 - 0.75) < 0.006);
+    for (const auto kind : {choice_kind::exact, choice_kind::independent})
+        BOOST_TEST(choose(kind, std::vector<double>{0, 0}, random) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(trails_grow_where_tours_go) {
+    const instance of = random_cities(50, 37);
+    const candidates near{of, 10};
+    trails t{of, near, {}};
+    t.fill(1);
+    BOOST_TEST(t.branching_factor() == 10);
+    const auto sum = [&] {
+        double all = 0;
+        for (const double v : t.values())
+            all += v;
+        return all;
+    };
+    const auto order = first_tour(of, near);
+    int ways = 0; // that are candidates
+    for (std::size_t i = 0; i < 50; ++i) {
+        const city a = order[i], b = order[(i + 1) % 50];
+        ways += (near.place(a, b) < 10 ? 1 : 0) + (near.place(b, a) < 10 ? 1 : 0);
+    }
+    t.evaporate(0.25);
+    t.deposit(order, 2);
+    BOOST_TEST(sum() == 500 * 0.75 + ways * 2.0, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(t.branching_factor() < 2.1);
+    for (city a = 0; a < 50; ++a)
+        for (std::size_t k = 0; k < 10; ++k) {
+            const city b = near.of(a)[k];
+            if (const std::size_t back = near.place(b, a); back < 10)
+                BOOST_REQUIRE(t.values()[static_cast<std::size_t>(a) * 10 + k] ==
+                              t.values()[static_cast<std::size_t>(b) * 10 + back]);
+        }
+    t.clamp(1, 1.5);
+    BOOST_TEST(std::ranges::max(t.values()) == 1.5);
+    BOOST_TEST(std::ranges::min(t.values()) == 1.0);
+    t.weigh();
+    const double length = static_cast<double>(of.length(0, near.of(0)[0]));
+    BOOST_TEST(t.weights(0)[0] == t.values()[0] / length / length,
+               boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(small_problems_are_solved) {
+    for (std::size_t cities = 3; cities < 9; ++cities)
+        for (const bool is_one_way : {false, true}) {
+            const instance of =
+                is_one_way ? one_way_streets(cities, cities) : random_cities(cities, cities);
+            const std::int64_t shortest = shortest_length(of);
+            for (const auto kind : kinds) {
+                made_colony c{of, {.kind = kind, .greed = 0.5}, 3};
+                c.ants->advance(2000);
+                BOOST_TEST_CONTEXT(cities << " cities, kind " << static_cast<int>(kind))
+                BOOST_TEST(c.ants->best_length() == shortest);
+            }
+        }
+}
+
+BOOST_AUTO_TEST_CASE(known_problems_are_solved_by_each_of_twenty_seeds) {
+    for (const auto& [name, shortest] : std::vector<std::pair<std::string, std::int64_t>>{
+             {"att48", 10628}, {"eil51", 426}, {"berlin52", 7542}}) {
+        const std::string path = TROUPE_SHARED_DATA "/tsplib/" + name + ".tsp";
+        if (!std::filesystem::exists(path)) {
+            BOOST_TEST_MESSAGE("skipped: there is no " << path);
+            continue;
+        }
+        const instance of = read_instance(path).value();
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            made_colony c{of, {}, seed};
+            for (int i = 0; i < 100 && c.ants->best_length() > shortest; ++i)
+                c.ants->advance(100);
+            BOOST_TEST(c.ants->best_length() == shortest);
+            BOOST_TEST(of.length_of(c.ants->best()) == shortest);
+            BOOST_TEST(is_tour(c.ants->best(), of.cities()));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_kind_shortens_tours_and_reports_it) {
+    for (const auto kind : kinds)
+        for (const bool is_one_way : {false, true}) {
+            made_colony c{is_one_way ? one_way_streets(150, 41) : random_cities(150, 41),
+                          {.kind = kind, .search = search_kind::three_opt},
+                          1};
+            const std::int64_t first = c.ants->best_length();
+            std::int64_t last = first;
+            for (int i = 0; i < 10; ++i) {
+                BOOST_TEST(c.ants->advance(30) >= 30u);
+                BOOST_TEST(c.ants->best_length() <= last);
+                last = c.ants->best_length();
+                BOOST_TEST(c.of.length_of(c.ants->best()) == last);
+                BOOST_REQUIRE(is_tour(c.ants->best(), 150));
+            }
+            const colony_report report = c.ants->report();
+            BOOST_TEST(last < first);
+            BOOST_TEST(report.tours >= 300u);
+            BOOST_TEST(report.best == last);
+            BOOST_TEST(report.mean >= static_cast<double>(last));
+            BOOST_TEST((report.branching >= 1 && report.branching <= c.near.count()));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(the_seed_decides_every_bit_and_a_loaded_colony_goes_on_as_the_saved_one) {
+    for (const auto kind : kinds) {
+        const colony_settings settings{.kind = kind, .choice = choice_kind::independent};
+        made_colony whole{random_cities(120, 43), settings, 5},
+            other{random_cities(120, 43), settings, 6};
+        made_colony first{random_cities(120, 43), settings, 5},
+            second{random_cities(120, 43), settings, 5};
+        whole.ants->advance(175);
+        other.ants->advance(175);
+        first.ants->advance(75);
+        BOOST_REQUIRE(second.ants->load(first.ants->save()).ok());
+        second.ants->advance(100);
+        BOOST_TEST(is_same(whole.ants->save(), second.ants->save()));
+        BOOST_TEST(!is_same(whole.ants->save(), other.ants->save()));
+        BOOST_TEST(whole.ants->report().mean == second.ants->report().mean);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_shorter_tour_from_elsewhere_is_taken_in) {
+    for (const auto kind : kinds) {
+        made_colony good{random_cities(200, 47), {}, 1};
+        good.ants->advance(3000);
+        const std::vector<city> tour{good.ants->best().begin(), good.ants->best().end()};
+        made_colony c{random_cities(200, 47), {.kind = kind, .search = search_kind::two_opt}, 2};
+        const std::vector<city> own{c.ants->best().begin(), c.ants->best().end()};
+        BOOST_TEST(!c.ants->take_in(own));
+        BOOST_TEST(c.ants->take_in(tour));
+        BOOST_TEST(c.ants->best_length() == good.ants->best_length());
+        c.ants->advance(50);
+        BOOST_TEST(c.ants->best_length() <= good.ants->best_length());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(states_of_other_colonies_are_refused) {
+    for (const auto kind : kinds) {
+        made_colony c{random_cities(60, 53), {.kind = kind}, 1};
+        const colony_state sound = c.ants->save();
+        const auto refused = [&](auto change) {
+            colony_state state = sound;
+            change(state);
+            BOOST_TEST(!c.ants->load(state).ok());
+        };
+        refused([](colony_state& s) { s.tours.pop_back(); });
+        refused([](colony_state& s) { s.tours.clear(); });
+        refused([](colony_state& s) { s.tours[0] = s.tours[1]; });
+        refused([](colony_state& s) { s.tours[7] = -1; });
+        refused([](colony_state& s) { s.trails.pop_back(); });
+        refused([](colony_state& s) { s.numbers.clear(); });
+        BOOST_TEST(c.ants->load(sound).ok());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,233 @@
+// Files of problems and tours.
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <numeric>
+
+#include "apps/tsp/instance_file.hpp"
+#include "apps/tsp/tour_file.hpp"
+#include "tests/shared_data.hpp"
+#include "tests/support/made_files.hpp"
+
+using namespace troupe;
+using namespace troupe::tsp;
+
+namespace {
+
+const std::string square = "DIMENSION: 4\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"
+                           "1 0 0\n2 0 300\n3 400 300\n4 400 0\nEOF\n";
+
+template <class T>
+T taken(result<T> read) {
+    if (!read.ok())
+        BOOST_FAIL(read.failure().message());
+    return std::move(read).value();
+}
+
+std::string refusal(const std::string& text) {
+    const test::data_files files;
+    const auto read = read_instance(files.plain("x.tsp", text));
+    BOOST_REQUIRE(!read.ok());
+    const std::string& message = read.failure().message();
+    BOOST_TEST((read.failure().code() == errc::data));
+    return message.substr(message.find("x.tsp: ") + 7);
+}
+
+instance read(const std::string& text) {
+    const test::data_files files;
+    return taken(read_instance(files.plain("x.tsp", text)));
+}
+
+std::string explicit_file(const std::string& format, const std::string& lengths,
+                          const std::string& type = "TSP") {
+    return "NAME : m\nTYPE : " + type +
+           "\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EXPLICIT\nEDGE_WEIGHT_FORMAT : " + format +
+           "\nEDGE_WEIGHT_SECTION\n" + lengths + "\nEOF\n";
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+    return text.replace(text.find(what), what.size(), by);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(files_of_tsp)
+
+BOOST_AUTO_TEST_CASE(known_problems_have_their_known_lengths) {
+    struct known {
+        const char* name;
+        std::size_t cities;
+        std::int64_t identity;
+    };
+    for (const known& k :
+         {known{"att48", 48, 49840}, known{"eil51", 51, 1308}, known{"berlin52", 52, 22205}}) {
+        const std::string path = TROUPE_SHARED_DATA "/tsplib/" + std::string{k.name} + ".tsp";
+        if (!std::filesystem::exists(path)) {
+            BOOST_TEST_MESSAGE("skipped: there is no " << path);
+            continue;
+        }
+        const instance made = taken(read_instance(path));
+        BOOST_TEST(made.name() == k.name);
+        std::vector<city> order(k.cities);
+        std::iota(order.begin(), order.end(), 0);
+        BOOST_TEST(made.cities() == k.cities);
+        BOOST_TEST(made.length_of(order) == k.identity);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(lengths_are_rounded_as_their_kind_says) {
+    const auto points = [](edge_weights kind) {
+        return instance::of_points("p", kind, {{0, 0}, {1, 1}, {3, 4}});
+    };
+    BOOST_TEST(points(edge_weights::euclidean).length(0, 1) == 1);
+    BOOST_TEST(points(edge_weights::euclidean_up).length(0, 1) == 2);
+    BOOST_TEST(points(edge_weights::euclidean_up).length(0, 2) == 5);
+    BOOST_TEST(points(edge_weights::att).length(0, 1) == 1);
+    BOOST_TEST(points(edge_weights::att).length(0, 2) == 2);
+    // ulysses16 of TSPLIB: 1 to 2 is 509.
+    const auto globe =
+        instance::of_points("g", edge_weights::geo, {{38.24, 20.42}, {39.57, 26.15}, {0, 0}});
+    BOOST_TEST(globe.length(0, 1) == 509);
+    BOOST_TEST(globe.length(1, 0) == 509);
+    BOOST_TEST(globe.length(1, 1) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_matrix_is_read_in_each_of_its_forms) {
+    for (const auto& [format, lengths] :
+         std::vector<std::pair<std::string, std::string>>{{"FULL_MATRIX", "0 1 2\n1 0 3\n2 3 0"},
+                                                          {"UPPER_ROW", "1 2 3"},
+                                                          {"LOWER_ROW", "1\n2 3"},
+                                                          {"UPPER_DIAG_ROW", "0 1 2 0 3 0"},
+                                                          {"LOWER_DIAG_ROW", "0\n1 0\n2 3 0"},
+                                                          {"UPPER_COL", "1 2 3"},
+                                                          {"LOWER_COL", "1 2 3"},
+                                                          {"UPPER_DIAG_COL", "0 1 0 2 3 0"},
+                                                          {"LOWER_DIAG_COL", "0 1 2 0 3\n\n 0"}}) {
+        const instance made = read(explicit_file(format, lengths));
+        BOOST_TEST_CONTEXT(format) {
+            BOOST_TEST(made.is_symmetric());
+            BOOST_TEST(made.length(0, 1) == 1);
+            BOOST_TEST(made.length(2, 0) == 2);
+            BOOST_TEST(made.length(1, 2) == 3);
+        }
+    }
+    const instance one_way = read(explicit_file("FULL_MATRIX", "9 1 2 4 9 3 5 6 9", "ATSP"));
+    BOOST_TEST(!one_way.is_symmetric());
+    BOOST_TEST(one_way.length(0, 1) == 1);
+    BOOST_TEST(one_way.length(1, 0) == 4);
+    BOOST_TEST(one_way.length_of(std::vector<city>{0, 1, 2}) == 1 + 3 + 5);
+}
+
+BOOST_AUTO_TEST_CASE(coordinates_in_csv_are_read) {
+    const test::data_files files;
+    for (const std::string text : {"0,0\n0,300\n400,300\n", "x;y\r\n 0;0\r\n\r\n0;3e2\r\n400;300",
+                                   "0\t0\n0\t300\n400\t300\n"}) {
+        const instance made = taken(read_instance(files.plain("towns.csv", text)));
+        BOOST_TEST(made.name() == "towns");
+        BOOST_TEST(made.length(0, 2) == 500);
+    }
+    BOOST_TEST(taken(read_instance(files.gzip("square.tsp.gz", square))).cities() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_used_is_refused_by_a_line_that_says_where) {
+    BOOST_TEST(refusal("") == "line 1: the file holds no cities");
+    BOOST_TEST(refusal(replaced(square, "EUC_2D", "XRAY1")) ==
+               "line 2: EDGE_WEIGHT_TYPE \"XRAY1\" is not supported; give EUC_2D, CEIL_2D, ATT, "
+               "GEO or EXPLICIT");
+    BOOST_TEST(refusal("TYPE: CVRP\n" + square) ==
+               "line 1: TYPE \"CVRP\" is not supported; give a TSP or an ATSP");
+    BOOST_TEST(refusal(replaced(square, ": 4", ": 2")) ==
+               "line 1: a tour of 2 cities; give 3 or more");
+    BOOST_TEST(refusal(replaced(square, ": 4", ": -4")) ==
+               "line 1: DIMENSION \"-4\" is not a whole number");
+    BOOST_TEST(refusal(replaced(square, ": 4", ": 5")) ==
+               "line 8: 4 cities in NODE_COORD_SECTION, but DIMENSION is 5; give all of them");
+    BOOST_TEST(refusal(replaced(square, ": 4", ": 4000000")) ==
+               "line 3: the file is too short for 4000000 cities; mend DIMENSION, or give all of "
+               "them");
+    BOOST_TEST(refusal(replaced(square, ": 4", ": 99999999999999")) ==
+               "line 1: more than 4194304 cities; give fewer");
+    BOOST_TEST(refusal(replaced(square, "0 300", "0 north")) ==
+               "line 5: \"north\" is not a number; write decimals with a point, as -1.5 or 1e-3");
+    BOOST_TEST(refusal(replaced(square, "0 300", "nan 300")).starts_with("line 5: \"nan\" is not"));
+    BOOST_TEST(refusal(replaced(square, "0 300", "0 3e9")) ==
+               "line 5: the coordinate \"3e9\" is beyond 1e9; scale all of them");
+    BOOST_TEST(refusal(replaced(square, "2 0", "1 0")) ==
+               "line 5: city 1 stands twice; leave one out");
+    BOOST_TEST(refusal(replaced(square, "2 0", "7 0")) ==
+               "line 5: \"7\" is not the number of a city, 1 to 4");
+    BOOST_TEST(refusal(replaced(square, "EUC_2D", "EXPLICIT")) ==
+               "line 8: the file has no EDGE_WEIGHT_SECTION; give the lengths");
+    BOOST_TEST(refusal(square.substr(13)) ==
+               "line 2: NODE_COORD_SECTION before DIMENSION; give DIMENSION first");
+    BOOST_TEST(refusal("DIMENSION: 4\n" + square) ==
+               "line 2: DIMENSION stands twice; leave one out");
+}
+
+BOOST_AUTO_TEST_CASE(matrices_that_do_not_fit_are_refused) {
+    BOOST_TEST(refusal(explicit_file("UPPER_ROW", "1 2")) ==
+               "line 8: the matrix has 2 lengths instead of 3; give all of them");
+    BOOST_TEST(refusal(explicit_file("UPPER_ROW", "1 2 3 4")) ==
+               "line 7: \"4\" behind the last length of the matrix; mend DIMENSION or "
+               "EDGE_WEIGHT_FORMAT");
+    BOOST_TEST(refusal(explicit_file("FULL_MATRIX", "0 1 2 4 0 3 5 6 0")) ==
+               "line 8: the matrix is not symmetric, but TYPE is TSP; give TYPE: ATSP");
+    BOOST_TEST(refusal(explicit_file("UPPER_ROW", "1 2 -3")) ==
+               "line 7: the length \"-3\" is not a whole number from 0 to 2147483647; scale all of "
+               "them");
+    BOOST_TEST(refusal(explicit_file("SPARSE", "1 2 3"))
+                   .starts_with("line 5: EDGE_WEIGHT_FORMAT \"SPARSE\" is not supported"));
+    BOOST_TEST(refusal(replaced(explicit_file("FULL_MATRIX", "0"), ": 3", ": 16384")) ==
+               "line 6: the file is too short for a matrix of 268435456 lengths; mend DIMENSION, "
+               "or give all of them");
+    BOOST_TEST(refusal(replaced(explicit_file("FULL_MATRIX", "0"), ": 3", ": 16385")) ==
+               "line 6: a matrix of more than 16384 cities; give coordinates, or fewer cities");
+}
+
+BOOST_AUTO_TEST_CASE(csv_that_does_not_fit_is_refused) {
+    BOOST_TEST(refusal("0,0\n0,300\n") == "line 2: a tour of 2 cities; give 3 or more");
+    BOOST_TEST(refusal("0,0\n0,300\n400\n") ==
+               "line 3: a number is missing; fill it in, or leave the row out");
+    BOOST_TEST(refusal("0,0\n0,300\n400,300,7\n") ==
+               "line 3: more than two columns; give x and y alone");
+    BOOST_TEST(refusal("0,0\n0,0.3\n0.4,0.3\n") ==
+               "line 3: the cities lie within less than 100 units, but lengths are rounded to "
+               "whole units; scale the coordinates");
+}
+
+BOOST_AUTO_TEST_CASE(tours_are_written_and_read_again) {
+    const test::data_files files;
+    const instance of = read(square);
+    const std::vector<city> tour{2, 0, 1, 3};
+    const std::string path = files.plain("x.tour", "old");
+    BOOST_REQUIRE(write_tour(path, of, tour).ok());
+    BOOST_TEST(taken(read_tour(path, of)) == tour, boost::test_tools::per_element());
+    BOOST_TEST(files.read(path).find("COMMENT : Length 1600\n") != std::string::npos);
+    BOOST_REQUIRE(write_picture(path, of, tour).ok());
+    BOOST_TEST(files.read(path).find("points=\"1010,10 10,760 10,10 1010,760 \"") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(tours_of_other_cities_are_refused) {
+    const test::data_files files;
+    const instance of = read(square);
+    const auto refused = [&](const std::string& text) {
+        const auto read = read_tour(files.plain("x.tour", text), of);
+        BOOST_REQUIRE(!read.ok());
+        const std::string& message = read.failure().message();
+        return message.substr(message.find("x.tour: ") + 8);
+    };
+    BOOST_TEST(refused("TYPE : TOUR\nDIMENSION : 5\n") ==
+               "line 2: a tour of 5 cities, but the problem has 4; give the tour of this problem");
+    BOOST_TEST(refused("TOUR_SECTION\n1 2 3 -1\n") ==
+               "line 2: the tour visits 3 cities instead of 4; give the tour of this problem");
+    BOOST_TEST(refused("TOUR_SECTION\n1 2\n3 1\n-1\n") ==
+               "line 3: city 1 stands twice; a tour visits each city once");
+    BOOST_TEST(refused("TOUR_SECTION\n1 2 5 4 -1\n") ==
+               "line 2: \"5\" is not the number of a city, 1 to 4");
+    BOOST_TEST(refused("TYPE : TSP\n") == "line 1: TYPE \"TSP\" is no TOUR");
+    BOOST_TEST(refused("NAME : x\n") ==
+               "line 1: the file has no TOUR_SECTION; give a .tour of TSPLIB");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
