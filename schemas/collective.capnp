@@ -84,7 +84,9 @@ struct Reduced $nodeLocal {
 }                               # attachments: the sums, which are no longer written by anyone; others may still read them
 
 struct ReduceChunk {
-  # Reducer to a reducer of another replica, as the rounds of the algorithm prescribe, or when gathered data is ready.
+  # Reducer to a reducer of another replica, as the rounds of the algorithm prescribe, or when gathered data is ready. Of
+  # uncompressed data the frame names a place of the receiver (transport/frame/wire.md): reduction, slice and round in 16, 24
+  # and 24 bits, the first in the highest.
   reduction @0 :UInt64;
   round @1 :UInt32;
   slice @2 :UInt32;

@@ -3,7 +3,7 @@
 // The contract of every transport (tests/conformance runs one suite over all of them):
 //   - A peer is reported up once, after both sides have proven that they hold the cluster's key, and down once.
 //   - Frames from one peer arrive in the order in which it sent them, each once, or the peer goes down. A frame is
-//     reported whole, its tensors in memory of the node's pool.
+//     reported whole, its tensors in memory of the node's pool or where the node has said (expect).
 //   - Unreadable input is never a crash: a malformed, oversized or unauthenticated message is counted and costs its
 //     sender the connection.
 //   - send never blocks. Above a soft bound of queued bytes it returns `congested`, and peer_writable follows once the
@@ -45,6 +45,12 @@ enum class send_status : std::uint8_t {
     congested, // accepted; stop sending to this peer until peer_writable
     gone,      // not accepted: no such peer (any more)
     too_large, // not accepted: past a limit of transport/frame/wire.md; the peer stays up
+};
+
+// Memory for the tensors of a frame that is to come.
+struct frame_place {
+    place_name name;
+    tensor memory; // of the host
 };
 
 class endpoint_listener {
@@ -92,6 +98,13 @@ class endpoint {
     virtual void connect(const std::string& address) = 0;
 
     virtual send_status send(node_id peer, frame_ptr f) = 0;
+
+    // The next frame of the peer that bears this name and has as many bytes of tensors may be reported with its tensors in
+    // this memory instead of the pool's: the caller compares addresses. Nobody else may use the memory until the frame has
+    // come, or forget. A transport that would save no copy by it does nothing.
+    virtual void expect(node_id, frame_place) {}
+    // Takes back all places of this peer that are named for the actor. A frame that is being received holds its place.
+    virtual void forget(node_id, actor_number) {}
 
     // Gives a peer up: peer_down with `why` follows here. The other side is told, and reports a loss: "it gave up the
     // connection: WHY".

@@ -32,6 +32,8 @@ struct app_words {
     std::span<const app_synonym> values; // words and keys that stand where the foreign word stood
     std::span<const app_synonym> keys;   // whole keys, "model.precision"
     std::span<const app_synonym> sentences; // advice in place of a suggestion
+    std::string_view other_members =
+        {}; // how open unions come by others: "name one of your own by ..."
 };
 
 // A member of the open unions ($open) of a kind's app files: what may stand there, which the kind does not know itself.

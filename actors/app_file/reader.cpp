@@ -47,6 +47,14 @@ result<void> tree_reader::read_struct(const node& from, capnp::DynamicStruct::Bu
 
 // A key that is none here may be one of a member of the union: the given one, or the one that holds where none is given, or
 // else any.
+// Where a member of an open union is not nearly one of those that there are.
+std::string tree_reader::hint_at_members(const struct_rules& rules,
+                                         const std::string& wrong) const {
+    if (!rules.is_open || words_.other_members.empty() || !nearest(wrong, rules.keys()).empty())
+        return {};
+    return "; " + std::string{words_.other_members};
+}
+
 std::string tree_reader::hint_at_key(const node& from, const struct_rules& rules,
                                      const std::string& wrong) const {
     const auto is_given = [&](const field_rules& f) {
@@ -71,7 +79,7 @@ std::string tree_reader::hint_at_key(const node& from, const struct_rules& rules
         if (keys[i] == meant)
             places.push_back(owners[i].empty() ? "" : "\"" + below(owners[i], meant) + "\"");
     if (places.empty() || places.size() > places_named_max || places.front().empty())
-        return key_hint(words_, wrong, rules.keys());
+        return key_hint(words_, wrong, rules.keys()) + hint_at_members(rules, wrong);
     return "did you mean " + alternatives(places) + "?";
 }
 
@@ -136,7 +144,8 @@ result<void> tree_reader::read_word(const node& from, const struct_rules& rules,
     if (member == nullptr || !member->in_union)
         return names_.fail(from.where, path,
                            "unknown word " + in_quotes(from.text) + "; " +
-                               hint(words_, from.text, rules.union_keys()));
+                               hint(words_, from.text, rules.union_keys()) +
+                               hint_at_members(rules, from.text));
     if (!stands_alone(*member))
         return names_.fail(from.where, path,
                            "\"" + member->key + "\" needs settings; write it as a key, {" +

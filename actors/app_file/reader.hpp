@@ -61,6 +61,7 @@ class tree_reader {
 
     std::string hint_at_key(const node& from, const struct_rules& rules,
                             const std::string& wrong) const;
+    std::string hint_at_members(const struct_rules& rules, const std::string& wrong) const;
     error wrong_kind(const node& from, const std::string& path, const std::string& expected) const;
 
     const sources& names_;

@@ -104,7 +104,8 @@ result<checkpoint_folder> checkpoint_folder::open(fs::path directory) {
     folder.made_ = missing_folders(directory);
     fs::create_directories(directory, failed);
     if (failed)
-        return file_error(directory, "made", failed.value());
+        return error{errc::io, directory.string() + ": cannot be made: " + failed.message() +
+                                   "; choose another checkpoint.directory"};
     folder.lock_ = file_handle{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (folder.lock_.get() < 0)
         return file_error(directory, "opened", errno);

@@ -14,6 +14,12 @@ std::string name_of(proto::ReduceChunk::Reader body) {
            std::to_string(body.getSlice()) + " round " + std::to_string(body.getRound());
 }
 
+// The same at both ends. Counts may wrap: only of two reductions in a row are parts under way.
+place_name place_of(actor_address receiver, std::uint64_t reduction, std::uint32_t slice,
+                    std::uint32_t round) {
+    return {receiver.actor, reduction << 48 | std::uint64_t{slice & 0xffffffu} << 24 | round};
+}
+
 } // namespace
 
 reducer::reducer(actor_context& context, reducer_options options)
@@ -46,7 +52,10 @@ void reducer::join(proto::JoinReduction::Reader body, const frame& f) {
         [this](std::uint32_t to, std::uint32_t slice, std::uint32_t round, tensor part) {
             send_part(to, slice, round, std::move(part));
         },
-        [this](const std::function<result<void>()>& add) { return timed(add); });
+        [this](const std::function<result<void>()>& add) { return timed(add); },
+        [this](std::uint32_t from, std::uint32_t slice, std::uint32_t round, tensor place) {
+            expect_part(from, slice, round, std::move(place));
+        });
 }
 
 // ---- tensors of the stage -------------------------------------------------------------------------------------------
@@ -119,7 +128,20 @@ void reducer::send_part(std::uint32_t to, std::uint32_t slice, std::uint32_t rou
     chunk.body().setRound(round);
     chunk.envelope().setWork(current_->minibatch.value());
     chunk.attach(std::move(part));
+    chunk.name_place(place_of(members_[to], current_->id, slice, round));
     send(members_[to], std::move(chunk));
+}
+
+void reducer::expect_part(std::uint32_t from, std::uint32_t slice, std::uint32_t round,
+                          tensor place) {
+    runtime().expect(members_[from].node,
+                     {place_of(self(), current_->id, slice, round), std::move(place)});
+}
+
+void reducer::on_end() {
+    for (const actor_address& member : members_)
+        if (member.node != self().node)
+            runtime().forget(member.node, self().actor);
 }
 
 result<void> reducer::timed(const std::function<result<void>()>& add) {

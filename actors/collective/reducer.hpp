@@ -47,10 +47,13 @@ class reducer final : public actor {
     void chunk(proto::ReduceChunk::Reader body, const frame& f);
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
+    void on_end() override;
+
     void begin(const frame& f, float scale);
     void accept(std::size_t first, const frame& f);
     result<void> submit(std::size_t first, const frame& f);
     void send_part(std::uint32_t to, std::uint32_t slice, std::uint32_t round, tensor part);
+    void expect_part(std::uint32_t from, std::uint32_t slice, std::uint32_t round, tensor place);
     result<void> timed(const std::function<result<void>()>& add);
     void finish();
     void fail(const error& why) { quit(why); }

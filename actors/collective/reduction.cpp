@@ -178,6 +178,18 @@ result<float*> reduction::result_of(const piece& p) {
     return results_[p.tensor].mutable_values<float>().data() + p.within.first;
 }
 
+result<tensor> reduction::place_of(std::size_t slice, const reduce_transfer& t) {
+    const index_range elements = plan_.elements_of(slice, t.receives);
+    if (t.adds || elements.count == 0 || plan_.numbers_of(slice).is_half())
+        return tensor{};
+    const auto pieces = pieces_of(elements);
+    if (pieces.size() > 1)
+        return tensor{};
+    if (const auto to = result_of(pieces[0]); !to)
+        return to.failure();
+    return part_numbers{}.cut(results_[pieces[0].tensor], pieces[0].within);
+}
+
 result<void> reduction::accept(std::size_t slice, const tensor& received) {
     slice_state& s = slices_[slice];
     const reduce_transfer& t = plan_.transfers[s.next];
@@ -192,7 +204,7 @@ result<void> reduction::accept(std::size_t slice, const tensor& received) {
         if (t.adds)
             numbers.add(begin_of(slice, elements, p), numbers.at(received, p.offset), scale_, *to,
                         p.within.count);
-        else
+        else if (received.data() != reinterpret_cast<const std::byte*>(*to))
             numbers.read(numbers.at(received, p.offset), *to, p.within.count);
     }
     for (std::size_t i = t.receives.first; i < t.receives.first + t.receives.count; ++i)

@@ -1,8 +1,8 @@
 // One rank's share of one all-reduce: its numbers, and the progress of each slice through the rounds. No actor.
 //
 // The inputs of this rank are never written: other ranks may still read parts that were sent. A partial sum is a new tensor,
-// a final sum lies in the results. A part within one tensor is sent without a copy; a part of several tensors, or of results
-// that are sent in 16 bits, is copied to a row first.
+// a final sum lies in the results, where those of others may be received without a copy. A part within one tensor is sent
+// without a copy; a part of several tensors, or of results that are sent in 16 bits, is copied to a row first.
 //
 // Threads: none of its own. Memory: numbers are summed in host memory, on the caller's thread.
 #pragma once
@@ -69,6 +69,9 @@ class reduction {
     // The next transfer of the slice; null when it is done.
     const reduce_transfer* next(std::size_t slice) const;
     bool has_sent(std::size_t slice) const { return slices_[slice].has_sent; }
+    // Where the results have what the transfer brings: final sums of one tensor, in the form in which they are sent. Empty
+    // for others. What lies there already when it is accepted is not copied.
+    result<tensor> place_of(std::size_t slice, const reduce_transfer& t);
     result<tensor> part_to_send(std::size_t slice); // a row; empty if the transfer sends nothing
     result<void> accept(std::size_t slice, const tensor& received); // the transfer's row
     void step(std::size_t slice);                                   // to the following transfer

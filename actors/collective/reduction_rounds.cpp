@@ -35,9 +35,21 @@ result<void> reduction_rounds::go_on() {
     while (current_->started < plan_.slices.size() &&
            current_->started - current_->finished < slices_under_way &&
            current_->numbers.can_start(current_->started))
-        if (auto done = go_on(current_->started++); !done)
+        if (auto done = start(current_->started++); !done)
             return done;
     return {};
+}
+
+// Places are named before anything of the slice is sent. No finished sum comes earlier, as this rank's numbers are in it.
+result<void> reduction_rounds::start(std::size_t slice) {
+    for (const reduce_transfer& t : plan_.transfers) {
+        auto place = expect_ ? current_->numbers.place_of(slice, t) : tensor{};
+        if (!place)
+            return place.failure();
+        if (*place)
+            expect_(t.from, static_cast<std::uint32_t>(slice), t.round, std::move(*place));
+    }
+    return go_on(slice);
 }
 
 // Takes a slice as far through its rounds as the arrived chunks allow.

@@ -24,11 +24,15 @@ class reduction_rounds {
     // Sends a part to a rank.
     using sender = std::function<void(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
                                       tensor part)>;
+    // A rank's part may be received into this memory.
+    using expecter = std::function<void(std::uint32_t from, std::uint32_t slice,
+                                        std::uint32_t round, tensor place)>;
     // Runs `add` and returns its result, so that it can be timed.
     using adder = std::function<result<void>(const std::function<result<void>()>& add)>;
 
-    reduction_rounds(reduction_plan plan, sender send, adder add)
-        : plan_{std::move(plan)}, send_{std::move(send)}, add_{std::move(add)} {}
+    reduction_rounds(reduction_plan plan, sender send, adder add, expecter expect = {})
+        : plan_{std::move(plan)}, send_{std::move(send)}, add_{std::move(add)}, expect_{std::move(
+                                                                                    expect)} {}
     reduction_rounds(const reduction_rounds&) = delete;
     reduction_rounds& operator=(const reduction_rounds&) = delete;
 
@@ -60,6 +64,7 @@ class reduction_rounds {
         std::size_t finished_early = 0; // of the early slices
     };
 
+    result<void> start(std::size_t slice);
     result<void> go_on(std::size_t slice);
     result<void> check(proto::ReduceChunk::Reader body, std::uint32_t from,
                        std::span<const tensor> parts) const;
@@ -67,6 +72,7 @@ class reduction_rounds {
     reduction_plan plan_;
     sender send_;
     adder add_;
+    expecter expect_; // may be empty
     std::optional<running> current_;
     std::uint64_t next_id_ = 0; // of the reduction after the last that has ended
     std::map<chunk_key, tensor> arrived_;

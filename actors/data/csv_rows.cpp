@@ -127,7 +127,7 @@ result<void> csv_rows::read_first_line() {
     if (!*line)
         return fail("the file holds no rows");
     separator_ = separator_of(**line);
-    const auto cells = cells_of(**line, separator_);
+    auto cells = cells_of(**line, separator_);
     width_ = cells.size();
     if (width_ == 1 && has_numbers_between_blanks(cells.front()))
         return fail(between_blanks);
@@ -135,6 +135,8 @@ result<void> csv_rows::read_first_line() {
         return fail("more than " + std::to_string(limits::matrix_columns_max) + " columns");
     const auto numbers = std::ranges::count_if(cells, is_number);
     has_header_ = settings_.has_header.value_or(numbers == 0);
+    if (has_header_ && cells.front().starts_with('#')) // as numpy.savetxt() writes it
+        cells.front() = unquoted(cells.front().substr(1));
     std::vector<std::string> names;
     if (has_header_)
         std::ranges::transform(cells, std::back_inserter(names), name_in);
@@ -157,12 +159,15 @@ result<void> csv_rows::choose_target(const std::vector<std::string>& names) {
     const std::string& wanted = settings_.target_column;
     if (wanted.empty())
         return {};
+    const auto unfit = [&](const std::string& sentence) {
+        return error{errc::usage, fail(sentence).message()};
+    };
     const std::string shown = "\"" + printable(wanted, limits::name_bytes_max) + "\"";
     if (const auto found = std::ranges::find(names, wanted); found != names.end()) {
         target_ = static_cast<std::size_t>(found - names.begin());
         if (std::find(found + 1, names.end(), wanted) != names.end())
-            return fail("two columns have the name " + shown +
-                        "; name the one with the targets by its number from 0");
+            return unfit("two columns have the name " + shown +
+                         "; name the one with the targets by its number from 0");
         return {};
     }
     target_ = numbered(wanted, width_);
@@ -170,8 +175,8 @@ result<void> csv_rows::choose_target(const std::vector<std::string>& names) {
         return {};
     const std::string last = std::to_string(width_ - 1);
     if (names.empty())
-        return fail("no target column " + shown + "; columns count from 0 to " + last +
-                    ", or from -1 at the end");
+        return unfit("no target column " + shown + "; columns count from 0 to " + last +
+                     ", or from -1 at the end");
     if (names.size() == 1 && names.front().find(' ') != std::string::npos)
         return fail(between_blanks);
     std::vector<std::string> all;
@@ -179,8 +184,8 @@ result<void> csv_rows::choose_target(const std::vector<std::string>& names) {
         all.push_back(printable(name, limits::name_bytes_max));
     const std::string guessed = guess(wanted, all);
     all.resize(std::min(all.size(), names_shown_max));
-    return fail("no target column " + shown + "; " + guessed + "there are " + join(all) +
-                (all.size() < names.size() ? ", ..." : "") + ", or numbers from 0 to " + last);
+    return unfit("no target column " + shown + "; " + guessed + "there are " + join(all) +
+                 (all.size() < names.size() ? ", ..." : "") + ", or numbers from 0 to " + last);
 }
 
 result<void> csv_rows::rewind() {

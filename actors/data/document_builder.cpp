@@ -148,12 +148,22 @@ result<documents> document_builder::finish(word_list words, const vocabulary_bou
                                      " documents have no words that are kept; give others, or "
                                      "leave out stop_words and length_min"};
     const std::vector<std::uint32_t> kept = chosen(words, bounds);
-    if (kept.empty())
-        return error{errc::data,
-                     "the vocabulary is empty: none of " + std::to_string(words.names.size()) +
-                         " words in " + std::to_string(documents_read()) +
-                         " documents is within the bounds; lower documents_min, or raise "
-                         "documents_max_share"};
+    if (kept.empty()) {
+        std::string remedies;
+        const auto add = [&](const std::string& one) {
+            remedies += (remedies.empty() ? "" : ", or ") + one;
+        };
+        if (bounds.documents_min > 1)
+            add("lower documents_min");
+        if (bounds.documents_max_share < 1)
+            add("raise documents_max_share");
+        if (words.is_kept)
+            add("leave out stop_words and length_min");
+        return error{errc::data, "the vocabulary is empty: none of " +
+                                     std::to_string(words.names.size()) + " words in " +
+                                     std::to_string(documents_read()) + " documents is kept; " +
+                                     remedies};
+    }
     renumber(kept, words.names.size());
     drop_empty_documents();
     for (const std::uint32_t word : kept)

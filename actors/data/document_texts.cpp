@@ -24,8 +24,12 @@ struct document_file {
 
 result<std::vector<document_file>> files_in(const std::string& folder) {
     std::error_code failed;
+    if (fs::is_regular_file(folder, failed))
+        return error{errc::io, folder + ": a file, but text takes a folder, each file of which is "
+                                        "a document; name a file with a document a line by lines"};
     if (!fs::is_directory(folder, failed))
-        return error{errc::io, folder + ": no such folder"};
+        return error{errc::io, folder + ": no such folder; text takes a folder, each file of which "
+                                        "is a document"};
     std::vector<document_file> files;
     const auto options = fs::directory_options::none; // links to folders are not followed
     for (fs::recursive_directory_iterator at{folder, options, failed}, end; !failed && at != end;
@@ -136,6 +140,7 @@ result<void> read_file(const document_file& file, text_collector& words) {
     auto lines = line_reader::open(file.path.string());
     if (!lines)
         return lines.failure();
+    lines->ignore_line_ends();
     const auto read = for_each_line(*lines, [&](std::string_view line) { return words.add(line); });
     if (!read)
         return read.failure();
@@ -150,6 +155,10 @@ result<documents> read_line_documents(const std::string& path, const word_rules&
     auto words = text_collector::of(rules);
     if (!words)
         return words.failure();
+    std::error_code unknown;
+    if (fs::is_directory(path, unknown))
+        return error{errc::io, path + ": a folder, but lines takes a file, each line of which is a "
+                                      "document; name a folder of texts by text"};
     auto lines = line_reader::open(path);
     if (!lines)
         return lines.failure();

@@ -14,6 +14,24 @@ std::string_view without_comment(std::string_view line) {
     return trimmed(line.substr(0, std::min(line.find('#'), line.size())));
 }
 
+// INDEX:VALUE, or a query's
+bool is_pair(std::string_view word) {
+    const std::string_view index = word.substr(0, word.find(':'));
+    return index.size() < word.size() && (index == "qid" || whole_number(index));
+}
+
+// With numbers for values, so that no table of anything else is taken for it.
+bool are_pairs(std::string_view words) {
+    if (words.empty())
+        return false;
+    while (!words.empty()) {
+        const std::string_view word = take_word(words);
+        if (!is_pair(word) || !text_number(word.substr(word.find(':') + 1)))
+            return false;
+    }
+    return true;
+}
+
 } // namespace
 
 bool looks_like_libsvm(std::string_view text) {
@@ -27,11 +45,10 @@ bool looks_like_libsvm(std::string_view text) {
         const std::string_view label = take_word(line);
         if (label.empty() || (line.empty() && text_number(label)))
             continue;
-        const std::string_view index = line.substr(0, line.find(':'));
-        const bool is_index =
-            index == "qid" ||
-            (!index.empty() && index.find_first_not_of("0123456789") == std::string_view::npos);
-        return text_number(label) && is_index && index.size() < line.size();
+        if (text_number(label))
+            return is_pair(take_word(line));
+        const bool is_label = label.find(':') == std::string_view::npos;
+        return (is_label || is_pair(label)) && are_pairs(line);
     }
     return false;
 }

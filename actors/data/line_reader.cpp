@@ -80,6 +80,7 @@ result<std::optional<std::string_view>> line_reader::next() {
             break;
         }
     }
+    const bool is_whole_file = line_ == 0 && first_ + length == end_; // it has no newline
     std::string_view line{reinterpret_cast<const char*>(buffer_.data()) + first_, length};
     first_ = std::min(first_ + length + 1, end_);
     if (++line_ == 1 && line.starts_with(byte_order_mark))
@@ -91,6 +92,9 @@ result<std::optional<std::string_view>> line_reader::next() {
                     std::string{to_utf8} + ", else give a file in a format that is read");
     if (line.ends_with('\r'))
         line.remove_suffix(1);
+    if (is_whole_file && lines_matter_ && line.find('\r') != std::string_view::npos)
+        return fail("the lines end by carriage returns alone; end them by newlines: "
+                    "tr '\\r' '\\n' < FILE > OTHER");
     return std::optional{line};
 }
 

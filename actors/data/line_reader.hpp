@@ -16,10 +16,14 @@ class line_reader {
     explicit line_reader(input_file in) : in_{std::move(in)} {}
 
     // The next line without its end, "\n" or "\r\n", and without the byte order mark that may begin a file; valid until the
-    // next call. None after the last line. Lines with NUL bytes are refused, and so are files in UTF-16.
+    // next call. None after the last line. Lines with NUL bytes are refused, and so are files in UTF-16, and those whose
+    // lines end by "\r" alone, unless their lines count for nothing.
     result<std::optional<std::string_view>> next();
     // The next line that has more than blanks and tabs, without those around it.
     result<std::optional<std::string_view>> next_filled();
+
+    // The file is one text, in which ends of lines are blanks.
+    void ignore_line_ends() noexcept { lines_matter_ = false; }
 
     // True if `bytes` bytes can follow the last line, as far as the file's length tells.
     bool can_hold(std::uint64_t bytes) const noexcept;
@@ -36,6 +40,7 @@ class line_reader {
     std::size_t first_ = 0; // of what has been read and not given yet
     std::size_t end_ = 0;
     std::uint64_t line_ = 0;
+    bool lines_matter_ = true;
 };
 
 // Gives each line that follows to `take`, which says why it cannot be taken, and what to do, or nothing.

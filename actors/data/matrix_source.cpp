@@ -24,6 +24,16 @@ std::uint64_t counted(const std::vector<std::uint32_t>& counts, std::uint64_t at
     return at < counts.size() ? counts[at] : 0;
 }
 
+// Adds the row that was appended behind so many values.
+void add_row(content_hash& to, const table_form& form, const row_block& block,
+             std::size_t values_before) {
+    to.add(std::span{block.values}.subspan(values_before));
+    if (form.is_sparse)
+        to.add(std::span{block.indices}.subspan(values_before));
+    if (form.has_targets)
+        to.add(std::span{block.targets}.last(1));
+}
+
 // Of one row.
 result<void> ask(data_rule& rule, const row_block& row, bool has_target) {
     if (auto fits = rule.take_values(row.values); !fits)
@@ -70,6 +80,7 @@ result<void> matrix_source::survey(data_rule* rule, bool has_own_targets) {
                 break;
             if (auto counted = count(row); !counted)
                 return with_key(key_, counted.failure());
+            add_row(passed_, rows_->form(), row, 0);
             if (rule != nullptr)
                 if (auto fits = ask(*rule, row, has_own_targets); !fits)
                     return with_key(key_, rows_->fail(fits.failure().message()));
@@ -88,6 +99,7 @@ result<void> matrix_source::survey(data_rule* rule, bool has_own_targets) {
         return with_key(key_, rows_->fail("the file holds no features"));
     if (!shape_.is_sparse)
         shape_.entries = shape_.rows * shape_.columns;
+    digests_.emplace(shape_.rows, passed_.value());
     return rewind();
 }
 
@@ -97,6 +109,10 @@ result<void> matrix_source::count(const row_block& row) {
                            " rows; leave some out");
     const std::uint64_t number = shape_.rows++;
     TROUPE_CHECK(row.targets.size() == (shape_.has_targets ? 1 : 0), "a row has its target");
+    if (number == 0 && shape_.has_targets)
+        shape_.same_target = row.targets.front();
+    else if (shape_.same_target && *shape_.same_target != row.targets.front())
+        shape_.same_target.reset();
     if (!shape_.is_sparse) {
         TROUPE_CHECK(row.values.size() == shape_.columns, "dense rows are full");
         return {};
@@ -124,6 +140,12 @@ std::uint64_t matrix_source::row_entries(std::uint64_t row) const {
 std::uint64_t matrix_source::column_entries(std::uint64_t column) const {
     TROUPE_CHECK(column < shape_.columns, "a column that there is");
     return shape_.is_sparse ? counted(column_entries_, column) : shape_.rows;
+}
+
+std::uint64_t matrix_source::targets_digest() const {
+    content_hash hash;
+    hash.add(std::span{targets_});
+    return hash.value();
 }
 
 // Bytes that a row takes in a block.
@@ -172,6 +194,9 @@ result<row_block> matrix_source::read_block(std::uint32_t rows) {
     while (block.rows < rows)
         if (auto appended = append_row(block); !appended)
             return appended.failure();
+    const std::uint64_t digest = passed_.value();
+    if (digests_.emplace(next_row_, digest).first->second != digest)
+        return rows_->fail(file_changed);
     return block;
 }
 
@@ -184,6 +209,7 @@ result<void> matrix_source::append_row(row_block& to) {
         (to.values.size() > before && shape_.is_sparse &&
          static_cast<std::uint64_t>(to.indices.back()) >= shape_.columns))
         return rows_->fail(file_changed);
+    add_row(passed_, rows_->form(), to, before);
     if (shape_.is_sparse)
         to.starts.push_back(static_cast<std::int64_t>(to.values.size()));
     if (!targets_.empty()) {
@@ -197,6 +223,7 @@ result<void> matrix_source::append_row(row_block& to) {
 
 result<void> matrix_source::rewind() {
     next_row_ = 0;
+    passed_ = {};
     if (auto done = rows_->rewind(); !done)
         return with_key(key_, done.failure());
     return {};

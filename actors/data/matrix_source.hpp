@@ -27,11 +27,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "actors/data/content_hash.hpp"
 #include "actors/data/data_rule.hpp"
 #include "actors/data/file_names.hpp"
 #include "schemas/base/error.hpp"
@@ -46,6 +48,7 @@ struct matrix_shape {
     std::uint64_t entries = 0; // if sparse those in the file, else rows x columns
     bool is_sparse = false;
     bool has_targets = false;
+    std::optional<double> same_target;     // that all rows have
     std::vector<std::string> column_names; // one for each column, printable; or none
 };
 
@@ -90,9 +93,13 @@ class matrix_source {
     // For sharing out work and columns. Dense: all of them. `row` and `column` are within the shape.
     std::uint64_t row_entries(std::uint64_t row) const;
     std::uint64_t column_entries(std::uint64_t column) const;
+    // Of all numbers in the rows, and of the targets that have a file of their own: by these it is known whether data is the
+    // same as it was, in whatever format.
+    std::uint64_t digest() const { return digests_.at(shape_.rows); }
+    std::uint64_t targets_digest() const;
 
     // The rows that follow: as many as fit `bytes_max` bytes of a block's arrays, but at least one; none after the last.
-    // After an error, as when the file is another one than at first, the source is of no use.
+    // After an error, as when a row is another one than in an earlier pass, the source is of no use.
     result<std::optional<row_block>> next(std::uint64_t bytes_max);
     // Begins again at the first row.
     result<void> rewind();
@@ -116,6 +123,9 @@ class matrix_source {
     std::vector<std::uint32_t> row_entries_;
     std::vector<std::uint32_t> column_entries_;
     std::uint64_t next_row_ = 0;
+    content_hash passed_; // of the rows before next_row_
+    std::map<std::uint64_t, std::uint64_t>
+        digests_;     // of so many rows, as an earlier pass found them
     std::string key_; // of the features' file
 };
 

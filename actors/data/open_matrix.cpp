@@ -1,4 +1,6 @@
 // The formats of matrix_source.hpp, and how a matrix comes by its targets.
+#include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "actors/data/csv_rows.hpp"
@@ -96,6 +98,10 @@ result<matrix_source> open_matrix(const matrix_settings& settings) {
                                              " rows; give each row one"});
         source.targets_ = std::move(own.values);
         source.shape_.has_targets = true;
+        source.shape_.same_target.reset();
+        if (std::ranges::count(source.targets_, source.targets_.front()) ==
+            std::ssize(source.targets_))
+            source.shape_.same_target = source.targets_.front();
         return source;
     } catch (const std::bad_alloc&) {
         return with_key(features, {errc::exhausted, features.path + ": no memory for the matrix"});

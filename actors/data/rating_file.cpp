@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "actors/data/line_reader.hpp"
@@ -77,6 +78,8 @@ std::string no_number(std::string_view what, std::string_view written) {
            std::string{what} + "s numbers";
 }
 
+constexpr std::string_view if_large = "leave it out, or divide all ratings";
+
 // Why the line is no rating, or empty.
 std::string parse_rating(std::string_view line, separator between, rating& to) {
     const rating_fields fields = fields_of(line, between);
@@ -89,7 +92,7 @@ std::string parse_rating(std::string_view line, separator between, rating& to) {
         return no_number("item", fields.item);
     const auto value = text_float(fields.value);
     if (!value)
-        return "the rating: " + why_no_number(fields.value);
+        return "the rating: " + why_no_number(fields.value, if_large);
     to = {*user, *item, *value};
     return {};
 }
@@ -166,8 +169,10 @@ result<void> for_each_rating(const std::string& path, const taker& take_any) {
     const taker take = [&](const rating& r) {
         if (std::abs(r.value) <= rating_max)
             return take_any(r);
-        return "the rating " + std::to_string(r.value) +
-               " is beyond 1e9; leave it out, or divide all ratings";
+        char written[32];
+        const char* const end = std::to_chars(written, written + sizeof written, r.value).ptr;
+        return "the rating " + std::string(written, static_cast<std::size_t>(end - written)) +
+               " is beyond 1e9; " + std::string{if_large};
     };
     auto lines = line_reader::open(path);
     if (!lines)

@@ -70,7 +70,7 @@ std::optional<float> text_float(std::string_view text) {
     return std::isfinite(rounded) ? std::optional{rounded} : std::nullopt;
 }
 
-std::string why_no_number(std::string_view text) {
+std::string why_no_number(std::string_view text, std::string_view if_large) {
     const std::string shown = printable(text, shown_bytes_max);
     if (text.empty())
         return "a number is missing; fill it in, or leave the row out";
@@ -79,7 +79,7 @@ std::string why_no_number(std::string_view text) {
         return "\"" + shown + "\" is not a number; write decimals with a point, as -1.5 or 1e-3";
     if (std::isnan(*number))
         return "\"" + shown + "\" is not a number; fill in missing values, or leave the row out";
-    return shown + " is no finite 32-bit number; scale the column, or leave the row out";
+    return shown + " is no finite 32-bit number; " + std::string{if_large};
 }
 
 } // namespace troupe

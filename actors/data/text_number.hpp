@@ -27,7 +27,9 @@ std::optional<double> text_number(std::string_view text);
 // Likewise, rounded once more to float32, as numpy.loadtxt(...).astype('f4') does.
 std::optional<float> text_float(std::string_view text);
 
-// Why text_float() does not take it, and what to do, as a sentence: `"x" is not a number; ...`.
-std::string why_no_number(std::string_view text);
+// Why text_float() does not take it, and what to do, as a sentence: `"x" is not a number; ...`. `if_large`: what to do about
+// a number that is too large.
+std::string why_no_number(std::string_view text,
+                          std::string_view if_large = "scale the column, or leave the row out");
 
 } // namespace troupe

@@ -102,6 +102,16 @@ void node_runtime::disconnect(node_id peer, error why) {
         network->disconnect(peer, std::move(why));
 }
 
+void node_runtime::expect(node_id peer, frame_place place) {
+    if (endpoint* network = core_->options().network)
+        network->expect(peer, std::move(place));
+}
+
+void node_runtime::forget(node_id peer, actor_number local) {
+    if (endpoint* network = core_->options().network)
+        network->forget(peer, local);
+}
+
 void node_runtime::subscribe_peers(actor_address local) {
     core_->subscribe_peers(local);
 }

@@ -142,6 +142,9 @@ class node_runtime {
     // subscribed actors (schemas/cluster.capnp); a new subscriber is told of the peers that are up.
     void connect(const std::string& address);
     void disconnect(node_id peer, error why);
+    // See endpoint::expect and endpoint::forget; the places of an actor are forgotten before it ends.
+    void expect(node_id peer, frame_place place);
+    void forget(node_id peer, actor_number local);
     void subscribe_peers(actor_address local);
     std::vector<peer_info> peers() const; // peers that are up, by node id
     std::optional<time_point>

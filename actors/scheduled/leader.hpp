@@ -50,6 +50,7 @@ struct leader_options {
     std::map<std::size_t, saved_state> resumed_ends = {}; // of the same (saved_commit::ends)
     std::string resumed_from = {};                        // its folder
     std::string result_mark = {};                         // result_mark.hpp
+    std::string more_memory = {};                         // advice: ", or a larger bound: ..."
 };
 
 class leader final : public actor {
@@ -155,7 +156,11 @@ class leader final : public actor {
         so_far_state so_far = so_far_state::idle;
 
         std::string stopped_text() const {
-            return "stopped after " + counted(milestones, "sweep") + onward_text();
+            std::string text = "stopped after " + counted(milestones, "sweep");
+            if (!files.empty())
+                text += "; what has been found is in " +
+                        std::filesystem::path{files.front()}.parent_path().string();
+            return text + onward_text();
         }
         std::string onward_text() const {
             return checkpoint.empty() ? ""

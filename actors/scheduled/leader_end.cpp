@@ -26,6 +26,14 @@ error end_is_unsaved(const error& why, const std::string& checkpoint) {
                             (checkpoint.empty() ? "the beginning" : checkpoint)};
 }
 
+// What is exhausted is memory. A part that says itself what to use knows better.
+error advised(const error& why, const std::string& more_memory) {
+    if (why.code() != errc::exhausted || why.message().find("; use ") != std::string::npos)
+        return why;
+    return {why.code(),
+            why.message() + "; use more nodes, each of which holds fewer rows" + more_memory};
+}
+
 } // namespace
 
 // The result of a run that is over is written also where its last checkpoint cannot be; but whoever goes on by --resume must
@@ -236,6 +244,8 @@ void leader::finish(std::optional<error> failure) {
     work_.forget();
     if (failure && failure->code() == errc::cancelled)
         failure = error{errc::cancelled, report_.stopped_text()};
+    else if (failure)
+        failure = advised(*failure, options_.more_memory);
     for (const actor_address agent : cast_.agents()) {
         unwatch(agent);
         send(agent, release_message(run(), failure));

@@ -8,8 +8,8 @@ namespace {
 
 class matrix_pieces final : public piece_source {
   public:
-    matrix_pieces(matrix_source source, std::uint64_t bytes_max)
-        : source_{std::move(source)}, bytes_max_{bytes_max} {}
+    matrix_pieces(matrix_source source, std::uint64_t bytes_max, matrix_facts facts)
+        : source_{std::move(source)}, bytes_max_{bytes_max}, facts_{std::move(facts)} {}
 
     data_shape shape() const override {
         const matrix_shape& s = source_.shape();
@@ -20,6 +20,8 @@ class matrix_pieces final : public piece_source {
         return source_.column_entries(column);
     }
     std::vector<std::string> column_names() const override { return source_.shape().column_names; }
+    std::vector<data_digest> digests() const override { return facts_.digests; }
+    std::vector<std::string> notes() const override { return facts_.notes; }
 
     result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
         if (taken_ == block_.rows) {
@@ -70,14 +72,16 @@ class matrix_pieces final : public piece_source {
 
     matrix_source source_;
     const std::uint64_t bytes_max_;
+    const matrix_facts facts_;
     row_block block_; // that is being dealt
     std::uint32_t taken_ = 0;
 };
 
 } // namespace
 
-std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piece_bytes_max) {
-    return std::make_shared<matrix_pieces>(std::move(source), piece_bytes_max);
+std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piece_bytes_max,
+                                        matrix_facts facts) {
+    return std::make_shared<matrix_pieces>(std::move(source), piece_bytes_max, std::move(facts));
 }
 
 } // namespace troupe::scheduled

@@ -1,8 +1,12 @@
 #include "actors/scheduled/open_data.hpp"
 
+#include <set>
+
 #include <capnp/schema.h>
 
+#include "actors/data/content_hash.hpp"
 #include "actors/data/documents.hpp"
+#include "actors/data/input_file.hpp"
 #include "actors/data/ratings.hpp"
 #include "actors/scheduled/matrix_pieces.hpp"
 #include "actors/scheduled/sparse_pieces.hpp"
@@ -14,6 +18,11 @@ namespace {
 using opened_data = result<std::shared_ptr<piece_source>>;
 
 constexpr std::uint64_t piece_bytes = 1u << 20;
+constexpr const char* target_column_key = "data.matrix.target_column";
+
+data_digest digest_of(const named_file& file, std::uint64_t value) {
+    return {file.key, file.path, value};
+}
 
 // --- matrices
 
@@ -35,6 +44,32 @@ matrix_settings settings_of(proto::ProgramData::Reader data) {
     return settings;
 }
 
+// What does not fit a file is the column that is asked of it.
+error at_its_key(const error& why, const matrix_settings& settings) {
+    const std::string found = settings.features.key + ": ";
+    if (why.code() != errc::usage || settings.target_column.empty() ||
+        !why.message().starts_with(found))
+        return why;
+    return {why.code(), target_column_key + (": " + why.message().substr(found.size()))};
+}
+
+std::vector<std::string> notes_on(const matrix_shape& shape, const matrix_settings& settings) {
+    std::vector<std::string> notes;
+    if (shape.rows > 1 && shape.same_target)
+        notes.push_back((!settings.targets.path.empty()    ? settings.targets.key
+                         : !settings.target_column.empty() ? std::string{target_column_key}
+                                                           : settings.features.key) +
+                        ": all rows have the same target, so that no column says anything of it");
+    std::set<std::string_view> seen;
+    for (const std::string& name : shape.column_names)
+        if (!seen.insert(name).second) {
+            notes.push_back(settings.features.key + ": two columns have the name \"" + name +
+                            "\", which results do not tell apart");
+            break;
+        }
+    return notes;
+}
+
 opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use) {
     matrix_settings settings = settings_of(data);
     settings.needs_target_column = !use.ignores_targets;
@@ -45,12 +80,16 @@ opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use)
         settings.targets = {};
     auto source = open_matrix(settings);
     if (!source)
-        return source.failure();
+        return at_its_key(source.failure(), settings);
     if (use.needs_targets && !source->shape().has_targets)
         return error{errc::usage, settings.features.key +
                                       ": has no targets, which the program needs; name them by "
                                       "data.matrix.targets or data.matrix.target_column"};
-    return pieces_of(std::move(*source), piece_bytes);
+    matrix_facts facts{.digests = {digest_of(settings.features, source->digest())},
+                       .notes = notes_on(source->shape(), settings)};
+    if (!settings.targets.path.empty())
+        facts.digests.push_back(digest_of(settings.targets, source->targets_digest()));
+    return pieces_of(std::move(*source), piece_bytes, std::move(facts));
 }
 
 // --- documents
@@ -90,6 +129,34 @@ document_settings settings_of(proto::DocumentsData::Reader data) {
     return settings;
 }
 
+std::uint64_t hash_of(const documents& all) {
+    content_hash hash;
+    for (const std::string& word : all.words)
+        hash.add(word);
+    hash.add(std::span{all.counts.starts});
+    hash.add(std::span{all.counts.indices});
+    hash.add(std::span{all.counts.values});
+    return hash.value();
+}
+
+// Which words there are in documents follows from the lists, which come first.
+result<std::vector<data_digest>> digests_of(const document_settings& settings,
+                                            const documents& all) {
+    std::vector<data_digest> digests;
+    for (const named_file* list : {&settings.vocabulary, &settings.words.stop_words}) {
+        if (list->path.empty())
+            continue;
+        const auto read = read_whole(list->path);
+        if (!read)
+            return read.failure().in(list->key);
+        content_hash hash;
+        hash.add(std::span{read->bytes});
+        digests.push_back(digest_of(*list, hash.value()));
+    }
+    digests.push_back(digest_of(settings.source, hash_of(all)));
+    return digests;
+}
+
 opened_data open_documents(proto::DocumentsData::Reader data, const data_use& use) {
     document_settings settings = settings_of(data);
     if (!use.file.empty()) {
@@ -99,7 +166,11 @@ opened_data open_documents(proto::DocumentsData::Reader data, const data_use& us
     auto read = read_documents(settings);
     if (!read)
         return read.failure();
+    auto digests = digests_of(settings, *read);
+    if (!digests)
+        return digests.failure();
     sparse_data held;
+    held.digests = std::move(*digests);
     held.rows = std::move(read->counts);
     held.columns = read->words.size();
     held.row_names = read->row_names();
@@ -122,6 +193,24 @@ std::vector<std::string> as_text(const std::vector<std::uint64_t>& numbers) {
     return all;
 }
 
+// By the numbers in the file, as which users and items there are depends on the other file, too.
+std::uint64_t hash_of(const sparse_rows& rows, const ratings& all) {
+    content_hash hash;
+    std::vector<std::uint64_t> items;
+    for (std::uint64_t row = 0; row < rows.rows(); ++row) {
+        const auto first = static_cast<std::size_t>(rows.starts[row]);
+        const auto count = static_cast<std::size_t>(rows.starts[row + 1]) - first;
+        if (count == 0)
+            continue;
+        items.assign(1, all.users[row]);
+        for (const std::int32_t item : std::span{rows.indices}.subspan(first, count))
+            items.push_back(all.items[static_cast<std::size_t>(item)]);
+        hash.add(std::span{items});
+        hash.add(std::span{rows.values}.subspan(first, count));
+    }
+    return hash.value();
+}
+
 opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
     rating_settings settings;
     settings.train = {data.getTrain().cStr(), "data.ratings.train"};
@@ -133,6 +222,9 @@ opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
     if (!read)
         return read.failure();
     sparse_data held;
+    held.digests.push_back(digest_of(settings.train, hash_of(read->train, *read)));
+    if (read->test)
+        held.digests.push_back(digest_of(settings.test, hash_of(*read->test, *read)));
     held.rows = std::move(read->train);
     held.held_out = std::move(read->test);
     held.columns = read->items.size();

@@ -300,6 +300,9 @@ struct program {
     std::function<std::unique_ptr<data_rule>(const program_site&)> data_rule_of = {};
     // Those that the app file gives become notes. May be empty.
     std::function<std::vector<doubtful_key>(const program_site&)> doubts = {};
+    // Whether nodes whose processors have different instruction sets give other bits, by the settings and the data's shape:
+    // a run on such nodes notes it. Empty: they never do.
+    std::function<bool(const program_site&)> has_bits_of_processor = {};
     std::function<result<std::unique_ptr<scheduler_part>>(const scheduler_site&)> make_scheduler;
     std::function<result<std::unique_ptr<worker_part>>(const worker_site&)> make_worker;
     // Writes the result. Returns the names of the files in the site's directory, in which `result.json` is the run's own

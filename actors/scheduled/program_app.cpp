@@ -63,10 +63,25 @@ result<void> check_stop(const program_app& app) {
     return {};
 }
 
+result<void> check_folders(const program_app& app) {
+    if (!app.app().hasResult() || !app.app().hasCheckpoint())
+        return {};
+    const auto place_of = [](capnp::Text::Reader name) {
+        std::error_code unknown;
+        const auto whole = std::filesystem::absolute(name.cStr(), unknown) / "";
+        return whole.lexically_normal();
+    };
+    if (place_of(app.app().getResult().getDirectory()) !=
+        place_of(app.app().getCheckpoint().getDirectory()))
+        return {};
+    return app.error_at("checkpoint.directory",
+                        "is result.directory, too; give checkpoints a folder of their own");
+}
+
 // What the schema cannot say.
 result<void> check(const app_definition& definition) {
     const program_app app{definition};
-    for (const auto part : {&check_data, &check_schedule, &check_stop})
+    for (const auto part : {&check_data, &check_schedule, &check_stop, &check_folders})
         if (auto checked = part(app); !checked)
             return checked;
     return {};
@@ -100,6 +115,7 @@ app_kind program_app_kind(std::vector<app_member> programs) {
     TROUPE_CHECK(!programs.empty(), "there is a program");
     return {.key = "program",
             .schema = capnp::Schema::from<proto::ProgramApp>(),
+            .words = {.other_members = "load one of your own by --program FILE.so"},
             .check = &check,
             .members = std::move(programs)};
 }

@@ -57,6 +57,37 @@ std::string difference(const json& then, const json& now) {
     return join(different) + (more > 0 ? ", and " + std::to_string(more) + " more differ" : "");
 }
 
+std::string hex(std::uint64_t digest) {
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(digest));
+    return digits;
+}
+
+json as_json(const std::vector<data_digest>& data) {
+    json map = json::object();
+    for (const data_digest& of : data)
+        map[of.key] = {{"file", of.file}, {"digest", hex(of.value)}};
+    return map;
+}
+
+// Whether the file that `is` names holds what the one that `was` names did.
+result<void> check_data(const data_digest& is, const json& was) {
+    constexpr std::size_t name_max = 200;
+    const json digest = was.is_object() ? was.value("digest", json{}) : json{};
+    const json file = was.is_object() ? was.value("file", json{}) : json{};
+    if (!digest.is_string() || !file.is_string())
+        return error{errc::data, "its data is none"};
+    if (digest == hex(is.value))
+        return {};
+    const std::string name = is.key + ": " + is.file;
+    return error{errc::usage,
+                 "is of other data: " +
+                     (file == is.file ? name + " has changed since"
+                                      : name + " does not hold what " +
+                                            printable(file.get<std::string>(), name_max) + " did") +
+                     "; give the data of then, or name another checkpoint.directory"};
+}
+
 // The number in a checkpoint's name; none if it is no checkpoint's.
 std::optional<std::uint64_t> phase_of(const std::string& name) {
     if (!name.starts_with(folder_prefix))
@@ -118,6 +149,7 @@ result<fs::path> run_checkpoints::save(const saved_commit& commit) {
                            {"job", "program"},
                            {"program", of_.program},
                            {"settings", as_json(of_.settings)},
+                           {"data", as_json(of_.data)},
                            {"workers", commit.shape.workers},
                            {"schedulers", commit.shape.schedulers},
                            {"window", commit.shape.window},
@@ -191,9 +223,21 @@ result<json> read_own_manifest(const fs::path& checkpoint, const checkpoint_iden
                                       printable(program.get<std::string>(), name_bytes_shown) +
                                       "\", and this app file's is \"" + of.program +
                                       "\"; name another checkpoint.directory"};
-    const json settings = manifest->value("settings", json{}), own = as_json(of.settings);
+    json settings = manifest->value("settings", json{}), own = as_json(of.settings);
     if (!settings.is_object())
         return bad_checkpoint(checkpoint, "its settings are none");
+    const json data = manifest->value("data", json::object()); // absent: as a former build wrote it
+    for (const data_digest& is : of.data) {
+        const auto was = data.find(is.key);
+        if (was == data.end())
+            continue;
+        if (auto same = check_data(is, *was); !same)
+            return same.failure().code() == errc::data
+                       ? bad_checkpoint(checkpoint, same.failure().message())
+                       : same.failure().in(checkpoint.string());
+        settings.erase(is.key);
+        own.erase(is.key);
+    }
     if (const std::string different = difference(settings, own); !different.empty())
         return error{errc::usage, checkpoint.string() + ": is of another run: " + different +
                                       "; give what was, or name another checkpoint.directory"};

@@ -1,6 +1,6 @@
 // Commits of runs of programs on disk, from which --resume goes on.
 //
-//     DIRECTORY/phase-000000001280/manifest.json            program, shape of the run, files with their SHA-256
+//     DIRECTORY/phase-000000001280/manifest.json            program, data, shape of the run, files with their SHA-256
 //     DIRECTORY/phase-000000001280/worker-0.safetensors     state by names: "part.residual", "block.7.0"
 //     DIRECTORY/phase-000000001280/scheduler-0.safetensors  "part.b", "phase.1280.0", "deltas.1278.0", "end.b"
 //
@@ -9,8 +9,8 @@
 // A checkpoint appears whole or not at all (actors/checkpoint/checkpoint_folder.hpp).
 //
 // Threads: one at a time. Blocks on files. Errors: errc::io with the file's name; errc::data for a damaged checkpoint;
-// errc::usage if another run uses the folder, or if the checkpoint is of another program or of other settings, which it
-// names.
+// errc::usage if another run uses the folder, or if the checkpoint is of another program, of other data or of other
+// settings, which it names.
 #pragma once
 
 #include <filesystem>
@@ -22,6 +22,7 @@
 #include "actors/app_file/app_file.hpp"
 #include "actors/checkpoint/checkpoint_folder.hpp"
 #include "actors/scheduled/carry_over.hpp"
+#include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/saved_state.hpp"
 
 namespace troupe::scheduled {
@@ -30,6 +31,8 @@ namespace troupe::scheduled {
 struct checkpoint_identity {
     std::string program;
     std::vector<app_value> settings; // what the app file says and carry_over.hpp cannot change
+    // What the files among them hold. Their names may be others then.
+    std::vector<data_digest> data = {};
 };
 
 // A commit: what all actors of a run were at a phase, workers first, then schedulers.

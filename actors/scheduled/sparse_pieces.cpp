@@ -56,6 +56,7 @@ class sparse_pieces final : public piece_source {
     std::uint64_t column_work(std::uint64_t column) const override { return column_work_[column]; }
     std::vector<std::string> column_names() const override { return data_.column_names; }
     std::vector<std::string> row_names() const override { return data_.row_names; }
+    std::vector<data_digest> digests() const override { return data_.digests; }
     std::vector<std::string> notes() const override { return data_.notes; }
 
     result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {

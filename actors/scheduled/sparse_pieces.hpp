@@ -17,6 +17,7 @@ struct sparse_data {
     std::optional<sparse_rows> held_out; // as many rows
     std::vector<std::string> column_names;
     std::vector<std::string> row_names;
+    std::vector<data_digest> digests;
     std::vector<std::string> notes;
     work_of_entry work = work_of_entry::one;
 };

@@ -67,7 +67,9 @@ result<void> couplings::keep(const update_request& request, std::span<const upda
         products.push_back(part.gram);
     if (!products_.keep(request.gram, products, scale))
         return error{errc::numeric,
-                     "products of columns are too large for float64; scale the data"};
+                     "products of columns are too large for float32, in which they are made "
+                     "before data.scale; divide the columns in the file, so that their numbers "
+                     "are below 1e15"};
     return {};
 }
 

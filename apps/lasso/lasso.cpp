@@ -30,6 +30,11 @@ result<std::unique_ptr<scheduled::worker_part>> make_worker(const scheduled::wor
         std::make_unique<lasso_rows>(options_of(site, *settings))};
 }
 
+// Products of dense columns with one another (column_matrix.hpp). All other sums have one order on every processor.
+bool has_bits_of_processor(const scheduled::program_site& site) {
+    return !site.data.is_sparse;
+}
+
 } // namespace
 
 scheduled::program lasso_program() {
@@ -44,6 +49,7 @@ scheduled::program lasso_program() {
                     const auto settings = read_settings(site.settings);
                     return settings ? make_data_rule(*settings) : nullptr;
                 },
+            .has_bits_of_processor = has_bits_of_processor,
             .make_scheduler = make_scheduler,
             .make_worker = make_worker,
             .write_result =

@@ -4,7 +4,7 @@ import re
 import shutil
 import signal
 
-from program_support import APP, ProgramTest, objective, solved
+from program_support import APP, ProgramTest, objective, solved, write_table
 from support import main
 
 
@@ -54,6 +54,21 @@ class Checkpoints(ProgramTest):
         # Files are the same from wherever they are named.
         (self.folder / "below").mkdir()
         self.assertEqual(self.troupe("run", self.app(text), "--nodes", 2, "--resume", "--set", "data.documents.lines=below/../lines").code, 0)
+
+    def test_other_data_is_refused_by_its_name_and_the_same_is_taken_from_elsewhere(self):
+        text = APP.replace("gap: 1e-9", "gap: 1e-9, phases: 5") + "checkpoint: {directory: saved}\n"
+        self.assertEqual(self.troupe("run", self.app(text)).code, 0)
+        (self.folder / "moved").mkdir()
+        (self.folder / "x.csv").rename(self.folder / "moved/table.csv")
+        moved = text.replace("x.csv", "moved/table.csv")
+        self.assertEqual(self.troupe("run", self.app(moved), "--resume").code, 0)
+        table = self.folder / "moved/table.csv"
+        table.write_text(table.read_text()[:-2] + ("1" if table.read_text()[-2] == "0" else "0") + "\n")
+        refused = self.troupe("run", self.app(moved), "--resume")
+        self.assert_one_line_error(refused, 2, "app.yaml:7:", "is of other data: data.matrix.features: ", "moved/table.csv has changed since")
+        write_table(self.folder, self.rows[::-1], self.targets)
+        refused = self.troupe("run", self.app(text), "--resume")
+        self.assert_one_line_error(refused, 2, "x.csv does not hold what ", "moved/table.csv did; give the data of then")
 
     def test_a_run_goes_on_with_another_window_and_other_shares(self):
         text = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 1e-9, phases: 40") \

@@ -42,9 +42,26 @@ class BadInput(ProgramTest):
             check(APP.replace("{matrix: {features: x.csv, target_column: y}}", data), why)
         check(APP.replace("x.csv", "big.csv"), "big.csv: line 3: a target is 1e+200, whose square is too large", big="a,y\n1,2\n1,1e200\n")
         check(APP.replace("{dynamic: {window: 2}}", "{window: 2}"), 'app.yaml:4:12: schedule.window: unknown key; did you mean "dynamic.window"?')
+        check(APP.replace("x.csv, target_column: y", "svm.csv"), 'svm.csv: line 1: the label: "cat" is not a number', svm="cat 1:2 3:1\n1 2:1\n")
+        check(APP, "--set data.matrix.target_column: ", command=("check", "--set", "data.matrix.target_column=z"))
+        check(APP.replace("lasso:", "ridge:"), "expected factorization, lasso or lda; load one of your own by --program FILE.so")
+        check(APP + "checkpoint: {directory: ./result/}\n", "app.yaml:7:25: checkpoint.directory: is result.directory, too; give checkpoints a folder")
+        check(APP + "checkpoint: {directory: x.csv}\n", "x.csv: cannot be made: Not a directory; choose another checkpoint.directory", command=("run",))
+        huge = "a,b,y\n" + "".join(f"{x}e30,{x * x % 7}e30,{x}\n" for x in range(1, 9))
+        check(APP.replace("x.csv", "huge.csv"), "products of columns are too large for float32", 1, command=("run",), huge=huge)
         check(APP, "names no checkpoint folder", command=("run", "--resume"))
         check(APP, "no module of a program", command=("check", "--program", __file__))
         check(APP, "none.so", command=("check", "--program", "none.so"))
+
+
+    def test_what_a_table_has_little_sense_with_is_noted(self):
+        (self.folder / "same.csv").write_text("# a,b,a,y\n1,2,3,4\n4,5,6,4\n3,4,2,4\n")
+        checked = self.troupe("check", self.app(APP.replace("x.csv", "same.csv")))
+        self.assertEqual(checked.code, 0, str(checked))
+        self.assertIn("data.matrix.target_column: all rows have the same target", checked.err)
+        self.assertIn('data.matrix.features: two columns have the name "a"', checked.err)
+        self.assertEqual(len(checked.err.splitlines()), 2)
+        self.assertEqual(self.troupe("check", self.app(APP)).err, "")
 
 
 class DocumentsAndRatings(TroupeTest):
@@ -157,7 +174,8 @@ class DocumentsAndRatings(TroupeTest):
         documents("lines: none", "data.documents.lines: ")
         documents("lines: x", "x: line 2: the byte 0xe9 is not UTF-8", x=b"a\ncaf\xe9\n")
         documents("lines: x, documents_min: 2", "the vocabulary is empty", x=b"a\nb\n")
-        documents("text: x", "no such folder", x=b"")
+        documents("text: x", "x: a file, but text takes a folder", x=b"")
+        documents("lines: x", "x: line 1: the lines end by carriage returns alone", x=b"a b\rc\r")
         documents("counts: x", "x: line 1: the count \"-1\"", x=b"1 0:-1\n")
         documents("counts: x", "x: line 1: the count \"99999999\"", x=b"1 0:99999999\n")
         documents("counts: x, vocabulary: v", "the word \"2\"; words are numbers from 0 to 1", x=b"1 2:1\n", v=b"a\nb\n")

@@ -2,8 +2,10 @@
 
 import json
 import math
+import os
 import re
 import signal
+import unittest.mock
 
 from program_support import APP, COLUMNS, LAMBDA, ROWS, ProgramTest, objective, solved, write_table
 from support import main
@@ -164,6 +166,23 @@ class Programs(ProgramTest):
         texts = re.sub("program: .*", "program: {lda: {topics: 2}}", texts)
         self.assert_one_line_error(self.troupe("check", self.app(texts)), 2, "schedule.rotation: 60 blocks for ")
         self.assertEqual(self.troupe("check", self.app(APP), "--set", "schedule.shards=12").code, 0)
+
+    def test_nodes_with_different_instruction_sets_are_noted_where_bits_depend_on_them(self):
+        with unittest.mock.patch.dict(os.environ, {"ONEDNN_MAX_CPU_ISA": "SSE41"}):
+            _, address = self.node(name="old")
+        _, _ = self.node("--join", address, name="new")
+        lines = [f"{y} " + " ".join(f"{j + 1}:{x}" for j, x in enumerate(row)) for row, y in zip(self.rows, self.targets)]
+        (self.folder / "x.svm").write_text("\n".join(lines) + "\n")
+        sparse = APP.replace("features: x.csv, target_column: y", "features: x.svm")
+        for command in ("plan", "run"):
+            noted = self.troupe(command, self.app(APP), "--cluster", address)
+            self.assertEqual(noted.code, 0, str(noted))
+            self.assertRegex(noted.err, r"note: processors compute with different instruction sets: "
+                                        r"AVX\w+ on new; SSE41 on old; their sums differ in the last bits")
+            same = self.troupe(command, self.app(sparse), "--cluster", address)
+            self.assertEqual(same.code, 0, str(same))
+            self.assertNotIn("instruction sets", same.err)
+            self.assertNotIn("instruction sets", self.troupe(command, self.app(APP), "--nodes", 2).err)
 
     def test_settings_without_effect_are_noted_if_they_are_given(self):
         self.assertEqual(self.troupe("check", self.app(APP)).err, "")

@@ -12,8 +12,10 @@
 #include "actors/scheduled/scheduled_messages.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/quantities.hpp"
+#include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/program_check.hpp"
 #include "tools/troupe/program_result.hpp"
+#include "tools/troupe/run_setup.hpp"
 
 namespace troupe::cli {
 
@@ -29,24 +31,37 @@ struct saved_run {
     std::string folder; // of `from`
 };
 
+struct doubts_of_run {
+    std::vector<doubtful_key> keys;
+    bool has_bits_of_processor = false;
+};
+
 class program_of_data final : public job {
   public:
     program_of_data(program_app app, std::shared_ptr<const program_table> programs,
                     const program& what, std::shared_ptr<piece_source> data, saved_run saved,
-                    std::string result_mark, std::vector<doubtful_key> doubts)
+                    std::string result_mark, doubts_of_run doubts)
         : app_{std::move(app)}, programs_{std::move(programs)}, what_{what}, data_{std::move(data)},
           saved_{std::move(saved)}, result_mark_{std::move(result_mark)}, doubts_{
                                                                               std::move(doubts)} {}
 
     std::vector<std::string> notes() const override {
         std::vector<std::string> all = data_->notes();
-        for (const doubtful_key& key : doubts_)
+        for (const doubtful_key& key : doubts_.keys)
             if (app_.is_given(key.path))
                 all.push_back(app_.error_at(key.path, key.why).message());
         if (!app_.app().hasResult())
             all.push_back("result: absent, so that nothing is written; name a folder by "
                           "result.directory");
         return all;
+    }
+
+    std::vector<std::string> notes_on_sharing(const run_nodes& nodes,
+                                              std::uint32_t /*children*/) const override {
+        std::string sets;
+        if (doubts_.has_bits_of_processor)
+            sets = note_of_instruction_sets(nodes.devices);
+        return sets.empty() ? std::vector<std::string>{} : std::vector{std::move(sets)};
     }
 
     // Without devices: what is true of any of them.
@@ -129,6 +144,7 @@ class program_of_data final : public job {
         ready_.run = run.number;
         ready_.listener = &run.listener;
         ready_.io = run.io;
+        ready_.more_memory = run.more_memory.of_host;
         return run.runtime.spawn_of_run<leader>(run.number, "leader", std::move(ready_));
     }
 
@@ -212,7 +228,7 @@ class program_of_data final : public job {
     std::shared_ptr<piece_source> data_;
     saved_run saved_;
     const std::string result_mark_;
-    std::vector<doubtful_key> doubts_;
+    const doubts_of_run doubts_;
     leader_options ready_; // as far as prepare() knows them
 };
 
@@ -245,7 +261,7 @@ std::vector<app_value> identity_of(const program_app& app, const program& what,
 }
 
 result<saved_run> open_checkpoints(const program_app& app, const program& what,
-                                   const data_shape& data, bool resume) {
+                                   const piece_source& data, bool resume) {
     saved_run run;
     if (!app.app().hasCheckpoint()) {
         if (resume)
@@ -255,8 +271,9 @@ result<saved_run> open_checkpoints(const program_app& app, const program& what,
     }
     const auto checkpoint = app.app().getCheckpoint();
     const std::string directory = checkpoint.getDirectory().cStr();
-    auto to = run_checkpoints::open(directory, checkpoint.getKeep(),
-                                    {app.program(), identity_of(app, what, data)});
+    auto to = run_checkpoints::open(
+        directory, checkpoint.getKeep(),
+        {app.program(), identity_of(app, what, data.shape()), data.digests()});
     if (!to)
         return app.at_its_place(to.failure().in("checkpoint.directory"));
     run.to = std::make_shared<run_checkpoints>(std::move(*to));
@@ -297,9 +314,11 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
     if (row->check)
         if (auto fits = row->check(site); !fits)
             return app.at_setting(fits.failure());
-    std::vector<doubtful_key> doubts = doubts_of(app.app().getSchedule());
+    doubts_of_run doubts{doubts_of(app.app().getSchedule())};
     if (row->doubts)
-        std::ranges::move(row->doubts(site), std::back_inserter(doubts));
+        std::ranges::move(row->doubts(site), std::back_inserter(doubts.keys));
+    if (row->has_bits_of_processor)
+        doubts.has_bits_of_processor = row->has_bits_of_processor(site);
     if (auto usable = check_result(app, purpose); !usable)
         return usable.failure();
     auto mark = result_mark_of(row->name, app.app().getData());
@@ -307,7 +326,7 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
         return app.at_its_place(mark.failure());
     result<saved_run> saved = saved_run{};
     if (purpose == job_purpose::run)
-        saved = open_checkpoints(app, *row, (*data)->shape(), resume);
+        saved = open_checkpoints(app, *row, **data, resume);
     if (!saved)
         return saved.failure();
     auto opened =

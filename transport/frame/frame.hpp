@@ -23,6 +23,16 @@
 
 namespace troupe {
 
+// A name that a frame bears for its receiver, who may have set memory aside for its tensors under it (endpoint::expect).
+// Sender and receiver come to it by themselves: it is never an address.
+struct place_name {
+    actor_number actor{}; // who receives; nobody: no name
+    std::uint64_t number = 0;
+
+    friend auto operator<=>(const place_name&, const place_name&) = default;
+    explicit operator bool() const noexcept { return actor.value() != 0; }
+};
+
 class frame;
 using frame_ptr = std::shared_ptr<const frame>;
 
@@ -52,6 +62,8 @@ class frame {
 
     std::span<const tensor> tensors() const noexcept { return tensors_; }
 
+    virtual place_name place() const noexcept { return {}; } // of a frame that is sent
+
     // The message's segments in memory.
     virtual kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments() const = 0;
 
@@ -77,6 +89,7 @@ class built_frame final : public frame {
     built_frame();
     ~built_frame() noexcept override = default;
 
+    place_name place() const noexcept override { return place_; }
     kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments() const override;
 
   private:
@@ -89,6 +102,7 @@ class built_frame final : public frame {
     capnp::word first_segment_[inline_words];
     mutable capnp::MallocMessageBuilder message_;
     proto::Frame::Builder builder_;
+    place_name place_;
 };
 
 // Builds one frame with a body of type Body.
@@ -109,6 +123,8 @@ class frame_builder {
 
     // The tensor is shared from now on: its elements must not be written.
     void attach(tensor t) { frame_->tensors_.push_back(std::move(t)); }
+
+    void name_place(place_name name) { frame_->place_ = name; }
 
     // The finished frame. The builder is empty afterwards.
     frame_ptr finish() && {

@@ -61,6 +61,7 @@ result<header> measure(const frame& f) {
     h.tensors = static_cast<std::uint16_t>(f.tensors().size());
     h.words = words;
     h.tensor_bytes = bytes;
+    h.place = f.place();
     return h;
 }
 
@@ -72,6 +73,8 @@ void write_header(const header& h, std::span<std::byte, header_bytes> out) {
     put(out, 16, h.token);
     put(out, 32, h.sequence);
     put(out, 40, h.tensor_bytes);
+    put(out, 48, h.place.actor.value());
+    put(out, 56, h.place.number);
 }
 
 void write_words(const frame& f, std::span<std::byte> out) {
@@ -138,6 +141,7 @@ result<header> read_header(std::span<const std::byte> in) {
     h.token = get<connection_token>(in, 16);
     h.sequence = get<std::uint64_t>(in, 32);
     h.tensor_bytes = get<std::uint64_t>(in, 40);
+    h.place = {actor_number{get<std::uint64_t>(in, 48)}, get<std::uint64_t>(in, 56)};
     if (h.words == 0 || h.words > limits::frame_words_max)
         return malformed(std::to_string(h.words) + " words");
     if (h.tensors > limits::frame_tensors_max)
@@ -300,7 +304,7 @@ result<frame_ptr> read_frame(const header& h, parts received) {
     if (received.words.size() != h.words * sizeof(capnp::word))
         return malformed("not as many words as announced");
     if (h.tensors > 0) {
-        TROUPE_CHECK(received.buffer && received.tensors_at % sizeof(capnp::word) == 0 &&
+        TROUPE_CHECK(received.buffer && received.tensors_at % sizeof(float) == 0 &&
                          received.tensors_at + h.tensor_bytes <= received.buffer->capacity(),
                      "the receiver provides room for the tensors that the header announces");
     }

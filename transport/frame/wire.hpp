@@ -19,8 +19,8 @@
 namespace troupe::wire {
 
 inline constexpr std::uint32_t magic = 0x46505254; // "TRPF"
-inline constexpr std::uint16_t version = 4;
-inline constexpr std::size_t header_bytes = 48;
+inline constexpr std::uint16_t version = 5;
+inline constexpr std::size_t header_bytes = 64;
 inline constexpr std::size_t alignment = 64; // of a tensor within the tensor section
 inline constexpr std::uint64_t traversal_words_max = 8 * limits::frame_words_max;
 inline constexpr int nesting_max = 32;
@@ -33,6 +33,7 @@ struct header {
     connection_token token{};
     std::uint64_t sequence = 0;
     std::uint64_t tensor_bytes = 0;
+    place_name place;
 };
 
 constexpr std::uint64_t aligned(std::uint64_t bytes) noexcept {

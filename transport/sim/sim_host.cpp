@@ -1,5 +1,7 @@
 // A host of the simulated network: requests of its process, and packets that arrive. Its links: sim_links.cpp.
 
+#include <algorithm>
+
 #include "transport/frame/wire.hpp"
 #include "transport/sim/sim_state.hpp"
 
@@ -9,6 +11,24 @@ namespace {
 
 std::string describe(const peer_info& p) {
     return "node " + p.name + " (" + p.address + ")";
+}
+
+// The frame with its tensors where the receiver expects them, if it does.
+frame_ptr placed(named_places& places, const frame_ptr& f) {
+    if (!f->place())
+        return f;
+    const wire::header h = wire::measure(*f).value();
+    tensor place = places.take(h.place, h.tensor_bytes);
+    if (!place)
+        return f;
+    std::byte* to = place.mutable_data();
+    for (const auto piece : wire::tensor_section(*f))
+        to = std::ranges::copy(piece, to).out;
+    std::vector<std::byte> words(h.words * sizeof(capnp::word));
+    wire::write_words(*f, words);
+    const buffer_ref& memory = place.storage();
+    const auto at = static_cast<std::size_t>(place.data() - memory->data());
+    return wire::read_frame(h, {.words = words, .buffer = memory, .tensors_at = at}).value();
 }
 
 } // namespace
@@ -66,6 +86,10 @@ send_status host::send(node_id peer, frame_ptr f) {
     return congested ? send_status::congested : send_status::accepted;
 }
 
+named_places* host::places_of(node_id peer) {
+    return up_.contains(peer) ? &places_[peer] : nullptr;
+}
+
 void host::disconnect(node_id peer, error why) {
     const auto found = up_.find(peer);
     if (life_ != life::running || found == up_.end())
@@ -84,6 +108,7 @@ void host::close() {
     life_ = life::closed;
     held_.clear();
     up_.clear();
+    places_.clear();
     std::vector<std::uint64_t> half_done;
     for (auto& [number, l] : links_) {
         if (l.state == link::phase::up) {
@@ -109,6 +134,7 @@ void host::die(life how) {
     life_ = how;
     held_.clear();
     up_.clear();
+    places_.clear();
 }
 
 void host::resume() {
@@ -284,7 +310,9 @@ void host::consume(std::uint64_t number, const item& i) {
     case item::kind::data:
         ++statistics_.frames_received;
         statistics_.bytes_received += i.bytes;
-        report([this, peer, data = i.data] { listener_->frame_arrived(peer, data); });
+        report([this, peer, data = placed(places_[peer], i.data)] {
+            listener_->frame_arrived(peer, data);
+        });
         break;
     }
 }

@@ -100,6 +100,7 @@ void host::end(std::uint64_t number, std::optional<error> why) {
     forget(number);
     if (was_up) {
         up_.erase(peer);
+        places_.erase(peer);
         report([this, peer, why = *why] { listener_->peer_down(peer, why); });
     } else if (was_mine && !has_link_to(peer)) {
         const error reason = why.value_or(error{

@@ -97,6 +97,14 @@ class sim_endpoint final : public endpoint {
     std::string address() const override { return host_->options().self.address; }
     void connect(const std::string& address) override { host_->connect(address); }
     send_status send(node_id peer, frame_ptr f) override { return host_->send(peer, std::move(f)); }
+    void expect(node_id peer, frame_place place) override {
+        if (named_places* const places = host_->places_of(peer))
+            places->add(std::move(place));
+    }
+    void forget(node_id peer, actor_number actor) override {
+        if (named_places* const places = host_->places_of(peer))
+            places->remove(actor);
+    }
     void disconnect(node_id peer, error why) override { host_->disconnect(peer, std::move(why)); }
     void close() override { host_->close(); }
     endpoint_statistics statistics() const override { return host_->statistics(); }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "schemas/base/random.hpp"
+#include "transport/named_places.hpp"
 #include "transport/sim/sim_link.hpp"
 #include "transport/sim/sim_network.hpp"
 
@@ -70,6 +71,7 @@ class host {
     result<void> start(endpoint_listener& listener);
     void connect(const std::string& address);
     send_status send(node_id peer, frame_ptr f);
+    named_places* places_of(node_id peer); // null if it is not up
     void disconnect(node_id peer, error why);
     void close();
 
@@ -126,7 +128,8 @@ class host {
     std::deque<std::function<void()>> reports_; // calls of the listener
     std::map<std::uint64_t, link> links_;
     std::map<node_id, std::uint64_t> up_; // peer -> link
-    std::set<std::uint64_t> ended_;       // ended links; late packets must not revive them
+    std::map<node_id, named_places> places_;
+    std::set<std::uint64_t> ended_; // ended links; late packets must not revive them
     endpoint_statistics statistics_;
 };
 

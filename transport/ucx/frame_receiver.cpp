@@ -31,15 +31,15 @@ std::size_t expected_data_bytes(const wire::header& h, bool words_in_data) {
 }
 
 result<frame_ptr> assemble(const wire::header& h, std::span<const std::byte> words,
-                           buffer_ref buffer) {
+                           data_room room) {
     const bool words_in_data = words.empty();
     wire::parts received;
     received.words_in_buffer = words_in_data;
     received.words = words_in_data
-                         ? std::span<const std::byte>{buffer->data(), h.words * sizeof(capnp::word)}
+                         ? std::span<const std::byte>{room.begin(), h.words * sizeof(capnp::word)}
                          : words;
-    received.tensors_at = tensors_offset(h, words_in_data);
-    received.buffer = std::move(buffer);
+    received.tensors_at = room.at + tensors_offset(h, words_in_data);
+    received.buffer = std::move(room.buffer);
     return wire::read_frame(h, std::move(received));
 }
 
@@ -151,18 +151,32 @@ ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
     return is_rendezvous ? UCS_INPROGRESS : UCS_OK;
 }
 
+// Where the words are part of the data there is no place for them.
+result<data_room> frame_receiver::room_for(ucx_peer& peer, const wire::header& h,
+                                           std::size_t data_bytes) {
+    const bool are_tensors = data_bytes == h.tensor_bytes;
+    if (const tensor place = are_tensors ? peer.places.take(h.place, data_bytes) : tensor{}) {
+        const buffer_ref& memory = place.storage();
+        return data_room{memory, static_cast<std::size_t>(place.data() - memory->data())};
+    }
+    auto room = pool_.allocate(data_bytes);
+    if (!room)
+        return room.failure();
+    return data_room{std::move(*room)};
+}
+
 bool frame_receiver::deliver_at_once(const std::shared_ptr<ucx_peer>& peer, const wire::header& h,
                                      std::span<const std::byte> words,
                                      std::span<const std::byte> data) {
-    buffer_ref buffer;
+    data_room room;
     if (needs_buffer(h, data.size())) {
-        auto room = pool_.allocate(data.size());
-        if (!room)
+        auto found = room_for(*peer, h, data.size());
+        if (!found)
             return false;
-        buffer = std::move(*room);
-        std::ranges::copy(data, buffer->data());
+        room = std::move(*found);
+        std::ranges::copy(data, room.begin());
     }
-    auto f = assemble(h, words, std::move(buffer));
+    auto f = assemble(h, words, std::move(room));
     if (f)
         frames.push_back({peer, std::move(*f)});
     else
@@ -208,14 +222,14 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
         a->is_complete = true;
         return true;
     }
-    auto room = pool_.allocate(a->data_bytes);
+    auto room = room_for(*a->peer, a->header, a->data_bytes);
     if (!room)
         return false;
-    a->buffer = std::move(*room);
+    a->room = std::move(*room);
     if (a->rendezvous != nullptr) {
         begin_transfer(a);
     } else {
-        std::ranges::copy(a->kept, a->buffer->data()); // may be empty, which memcpy does not allow
+        std::ranges::copy(a->kept, a->room.begin()); // may be empty, which memcpy does not allow
         a->peer->backlog_bytes -= a->kept.size();
         a->kept = {};
         a->is_complete = true;
@@ -235,7 +249,7 @@ void frame_receiver::begin_transfer(const std::shared_ptr<arrival>& a) {
     a->peer->transfer_bytes += a->data_bytes;
     const auto request =
         ucp_am_recv_data_nbx(a->peer->worker->get(), std::exchange(a->rendezvous, nullptr),
-                             a->buffer->data(), a->data_bytes, &params);
+                             a->room.begin(), a->data_bytes, &params);
     // If the connection has failed meanwhile, UCX 1.13 calls `transferred` before it returns.
     if (UCS_PTR_IS_PTR(request) || !end_transfer(*a))
         return;
@@ -279,7 +293,7 @@ void frame_receiver::deliver_ready(ucx_peer& peer) {
         peer.arrivals.pop_front();
         --peer.placed;
         peer.backlog_bytes -= overhead_bytes(*a);
-        auto f = assemble(a->header, a->words, std::move(a->buffer));
+        auto f = assemble(a->header, a->words, std::move(a->room));
         if (!f) {
             fail(a->peer, f.failure());
             return;

@@ -1,7 +1,7 @@
 // The receiving half of a UCX endpoint: it turns active messages into frames, in order per peer, each checked against the
-// connection that it claims to belong to. Large tensors are received straight into memory of the pool, a few per peer at a
-// time; while the pool has no room they wait. Small frames that arrive behind them are kept outside the pool, and a peer
-// that exceeds its backlog bound with them is given up.
+// connection that it claims to belong to. Large tensors are received straight into memory of the pool, or where the node
+// expects them, a few per peer at a time; while the pool has no room they wait. Small frames that arrive behind them are
+// kept outside the pool, and a peer that exceeds its backlog bound with them is given up.
 //
 // Threads: the progress thread, under the endpoint's worker lock.
 #pragma once
@@ -17,13 +17,21 @@
 
 namespace troupe {
 
+// Memory for the data of a frame.
+struct data_room {
+    buffer_ref buffer;
+    std::size_t at = 0; // in the buffer
+
+    std::byte* begin() const noexcept { return buffer->data() + at; }
+};
+
 // A frame that is incomplete, or that waits for earlier ones.
 struct arrival {
     std::shared_ptr<ucx_peer> peer;
     wire::header header;
     std::vector<std::byte> words; // empty if they are part of the data
     std::size_t data_bytes = 0;   // (words and padding and) tensors
-    buffer_ref buffer;            // memory for the data
+    data_room room;
     // Data that arrived with the message before it could be given memory.
     std::vector<std::byte> kept;
     void* rendezvous = nullptr; // data whose transfer has not begun
@@ -76,6 +84,8 @@ class frame_receiver {
 
     ucs_status_t admit(const std::shared_ptr<ucx_peer>& peer, std::span<const std::byte> head,
                        void* data, std::size_t data_bytes, bool is_rendezvous);
+    // Where the node expects the frame's tensors, or in the pool. errc::exhausted if that has no room.
+    result<data_room> room_for(ucx_peer& peer, const wire::header& h, std::size_t data_bytes);
     bool deliver_at_once(const std::shared_ptr<ucx_peer>& peer, const wire::header& h,
                          std::span<const std::byte> words, std::span<const std::byte> data);
     void deliver_ready(ucx_peer& peer);

@@ -80,6 +80,17 @@ void ucx_node::kick(const peer_ptr& peer) {
         inbox_.look();
 }
 
+void ucx_node::expect(node_id node, frame_place place) {
+    const peer_ptr peer = peers_.find(node);
+    if (peer != nullptr && peer->takes_places)
+        peer->places.add(std::move(place));
+}
+
+void ucx_node::forget(node_id node, actor_number actor) {
+    if (const peer_ptr peer = peers_.find(node))
+        peer->places.remove(actor);
+}
+
 void ucx_node::disconnect(node_id node, error why) {
     const peer_ptr peer = peers_.find(node);
     if (peer == nullptr)

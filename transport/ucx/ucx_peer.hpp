@@ -13,6 +13,7 @@
 #include "schemas/base/time_source.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/frame/wire.hpp"
+#include "transport/named_places.hpp"
 #include "transport/send_window.hpp"
 #include "transport/ucx/send_progress.hpp"
 #include "transport/ucx/ucx_worker.hpp"
@@ -44,6 +45,8 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     wire::connection_token send_token{};    // in frames to it
     wire::connection_token receive_token{}; // in frames from it
     std::vector<std::byte> worker_address;
+    // Whether what it sends can be received where this node likes, without a copy.
+    bool takes_places = false;
 
     // Guarded by queue_lock, which is taken inside the worker lock.
     std::mutex queue_lock;
@@ -54,6 +57,8 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     std::deque<outgoing> queue;
     send_window window;
     bool is_open = false; // frames are accepted
+
+    named_places places; // thread-safe
 
     // Set by any thread, cleared by the progress thread.
     std::atomic<bool> is_writable{false}; // peer_writable is due

@@ -86,6 +86,76 @@ BOOST_FIXTURE_TEST_CASE(what_it_sends_and_works_on_tells_the_minibatch, one_redu
     BOOST_TEST(traced(proto::SUM_WORK->cStr(), minibatch) == 2u * 2); // what each round brings
 }
 
+// A place as schemas/collective.capnp names it.
+place_name place_of(actor_address receiver, std::uint64_t reduction, std::uint64_t slice,
+                    std::uint64_t round) {
+    return {receiver.actor, reduction << 48 | slice << 24 | round};
+}
+
+BOOST_FIXTURE_TEST_CASE(each_part_names_its_place, one_reducer) {
+    check_sums(0);
+    check_sums(1);
+    std::size_t at = 0;
+    for (const std::uint64_t reduction : {0, 1})
+        for (const std::uint64_t round : {0, 1})
+            BOOST_TEST(
+                (peer.log.got[at++]->place() == place_of(peer.address, reduction, 0, round)));
+    const std::size_t elements = 5 * message_elements_default;
+    one_reducer large{elements};
+    large.say(large.stage, large.rank, request(0, {large.floats(std::vector<float>(elements))}));
+    BOOST_REQUIRE(large.peer.log.got.size() == 3u);
+    for (const std::uint64_t slice : {0, 1, 2})
+        BOOST_TEST(
+            (large.peer.log.got[slice]->place() == place_of(large.peer.address, 0, slice, 0)));
+}
+
+// As above, but its peer is on another node.
+struct one_of_two_nodes : puppet_stage {
+    part& stage = add<proto::Reduced>("stage");
+    node_runtime& other = sim.add_node("b");
+    puppet_log log;
+    const actor_address peer = other.spawn<puppet_of<proto::ReduceChunk>>("peer", log);
+    const actor_address rank = node.spawn<reducer>(
+        "reducer", reducer_options{algorithm::RING, shared_device(), {tensor_shape{3}}});
+
+    one_of_two_nodes() {
+        node.connect("sim:b");
+        settle();
+        say(stage, rank, membership(0, {rank, peer}));
+        say(stage, rank, request(0, {floats({1, 2, 3})}));
+    }
+    void answer(frame_builder<proto::ReduceChunk> message) {
+        auto kept = std::make_shared<frame_builder<proto::ReduceChunk>>(std::move(message));
+        log.lines.push_back([kept, this](puppet& self) { self.send(rank, std::move(*kept)); });
+        other.send(peer, frame_builder<proto::Probe>{});
+        settle();
+    }
+    std::uint64_t bytes_held() { return compute.memory().statistics().bytes_in_use; }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_finished_sum_takes_the_place_that_it_names, one_of_two_nodes) {
+    answer(chunk(0, 0, {floats({30})}));
+    BOOST_TEST(bytes_held() > 0u);
+    auto sum = chunk(0, 1, {floats({11, 22})});
+    sum.name_place(place_of(rank, 0, 0, 1));
+    answer(std::move(sum));
+    BOOST_REQUIRE(stage.log.got.size() == 1u);
+    BOOST_TEST(values_of(stage.log.got[0]->tensors()[0]) == (std::vector<float>{11, 22, 33}),
+               boost::test_tools::per_element());
+    stage.log.got.clear();
+    log.got.clear();
+    settle();
+    BOOST_TEST(bytes_held() == 0u); // no place holds it
+}
+
+BOOST_FIXTURE_TEST_CASE(what_it_expects_is_forgotten_when_it_ends, one_of_two_nodes) {
+    BOOST_TEST(bytes_held() > 0u);
+    node.end(rank, error{errc::cancelled, "enough"});
+    log.got.clear();
+    settle();
+    BOOST_TEST(bytes_held() == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(who_has_no_part_in_it_is_refused, one_reducer) {
     say(stranger, rank, chunk(0, 0, {floats({30})}));
     say(stranger, rank, request(0, {floats({1, 2, 3})}));

@@ -86,6 +86,10 @@ BOOST_AUTO_TEST_CASE(the_targets_are_a_column_by_name_or_number) {
 }
 
 BOOST_AUTO_TEST_CASE(target_columns_that_are_not_there_are_refused_with_those_that_are) {
+    const auto refused_text = [&](const std::string& text, const std::string& target) {
+        return refusal_of(open_matrix(csv(text, target)), errc::usage)
+            .substr(folder().string().size() + 1);
+    };
     BOOST_TEST(
         refused_text("price,area\n1,2\n", "prise") ==
         "a: line 1: no target column \"prise\"; did you mean \"price\"? there are price, area, "
@@ -97,7 +101,16 @@ BOOST_AUTO_TEST_CASE(target_columns_that_are_not_there_are_refused_with_those_th
     BOOST_TEST(refused_text("a,a\n1,2\n", "a") ==
                "a: line 1: two columns have the name \"a\"; name "
                "the one with the targets by its number from 0");
-    BOOST_TEST(refused_text("1\n2\n", "0") == "a: line 2: the file holds no features");
+    BOOST_TEST(csv_files::refused_text("1\n2\n", "0") == "a: line 2: the file holds no features");
+}
+
+BOOST_AUTO_TEST_CASE(a_mark_of_comments_before_the_names_is_no_part_of_them) {
+    for (const char* text : {"#a,b\n1,2\n", "# a,b\n1,2\n", "\"# a\",b\n1,2\n"}) {
+        const auto source = open_matrix(csv(text, "b"));
+        BOOST_REQUIRE(source.ok());
+        BOOST_TEST((source->shape().column_names == std::vector<std::string>{"a"}), text);
+        BOOST_TEST(open_matrix(csv(text, "a")).ok());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(rows_of_another_length_are_refused_with_their_line) {
@@ -181,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_target_column_that_is_not_needed_may_be_missing) {
     with.needs_target_column = false;
     BOOST_TEST((rows_of(with) == table{{1, 3}}));
     matrix_settings without = csv("a,b\n1,3\n", "y");
-    BOOST_TEST(refused(without).find("no target column \"y\"") != std::string::npos);
+    BOOST_TEST(refused(without, errc::usage).find("no target column \"y\"") != std::string::npos);
     without.needs_target_column = false;
     BOOST_TEST((rows_of(without) == table{{1, 3}}));
     matrix_settings other = features_in(plain("b", "1 1:5\n"));

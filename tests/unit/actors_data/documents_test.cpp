@@ -159,8 +159,10 @@ BOOST_AUTO_TEST_CASE(an_empty_vocabulary_is_refused) {
     document_settings settings = lines("a b\nc\n");
     settings.bounds.documents_min = 2;
     BOOST_TEST(refused(settings) ==
-               "a: the vocabulary is empty: none of 3 words in 2 documents is within the bounds; "
-               "lower documents_min, or raise documents_max_share");
+               "a: the vocabulary is empty: none of 3 words in 2 documents is kept; lower "
+               "documents_min");
+    settings.bounds.documents_max_share = 0.1;
+    BOOST_TEST(refused(settings).ends_with("; lower documents_min, or raise documents_max_share"));
     BOOST_TEST(refused(lines("12\n")) ==
                "a: the vocabulary is empty: 1 documents have no words that are kept; give others, "
                "or leave out stop_words and length_min");
@@ -329,7 +331,29 @@ BOOST_AUTO_TEST_CASE(folders_without_files_are_refused) {
     document_settings settings{.format = document_format::text, .source = {folder() / "e", "text"}};
     BOOST_TEST(refused(settings) == "text: e: no files in it; name a folder of texts");
     settings.source.path = plain("f", "x");
-    BOOST_TEST(refused(settings, errc::io) == "text: f: no such folder");
+    BOOST_TEST(refused(settings, errc::io) ==
+               "text: f: a file, but text takes a folder, each file of which is a document; name a "
+               "file with a document a line by lines");
+    settings.source.path = folder() / "none";
+    BOOST_TEST(refused(settings, errc::io) ==
+               "text: none: no such folder; text takes a folder, each file of which is a document");
+    settings = {.format = document_format::lines, .source = {folder() / "e", "lines"}};
+    BOOST_TEST(refused(settings, errc::io) ==
+               "lines: e: a folder, but lines takes a file, each line of which is a document; name "
+               "a folder of texts by text");
+}
+
+BOOST_AUTO_TEST_CASE(carriage_returns_alone_end_no_lines) {
+    const std::string sentence = "a: line 1: the lines end by carriage returns alone; end them by "
+                                 "newlines: tr '\\r' '\\n' < FILE > OTHER";
+    BOOST_TEST(refused(lines("a b\rc\r")) == sentence);
+    BOOST_TEST(refused(lines("a b\rc")) == sentence);
+    BOOST_TEST((read(lines("a b\r")).words == names{"a", "b"}));
+    BOOST_TEST((read(lines("a b\rc\nd\n")).words == names{"a", "b", "c", "d"}));
+    std::filesystem::create_directories(folder() / "t");
+    plain("t/a", "a b\rc\r");
+    document_settings settings{.format = document_format::text, .source = {folder() / "t", "text"}};
+    BOOST_TEST((read(settings).words == names{"a", "b", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(the_dictionary_of_computing_has_the_entries_and_words_it_should) {

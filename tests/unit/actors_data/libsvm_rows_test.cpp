@@ -33,10 +33,11 @@ BOOST_AUTO_TEST_CASE(lines_are_sparse_rows_with_their_labels) {
 }
 
 BOOST_AUTO_TEST_CASE(it_is_told_from_csv_by_what_is_behind_a_label) {
-    for (const char* text :
-         {"1 1:2", "-1 2:1 3:2\n", "# 1\n\n0.5\t10:1", "1\n2\n3 1:1\n", "1 qid:1 1:2"})
+    for (const char* text : {"1 1:2", "-1 2:1 3:2\n", "# 1\n\n0.5\t10:1", "1\n2\n3 1:1\n",
+                             "1 qid:1 1:2", "cat 1:2 3:0.5", "1:2 3:4"})
         BOOST_TEST(looks_like_libsvm(text), text);
-    for (const char* text : {"", "1 2:", "1", "time 12:30,1\n", "1;2\n", "1 x:2", "1 2", "a:1 2:3"})
+    for (const char* text : {"", "1 2:", "1", "time 12:30,1\n", "1;2\n", "1 x:2", "1 2", "a:1 2:3",
+                             "cat 1:x", "cat", "time 12:30,1 1:2"})
         BOOST_TEST((looks_like_libsvm(text) == (std::string_view{text} == "1 2:")), text);
 }
 
@@ -44,6 +45,8 @@ BOOST_AUTO_TEST_CASE(wrong_labels_are_refused) {
     BOOST_TEST(refused_text("1 1:1\nx 1:2\n") ==
                "a: line 2: the label: \"x\" is not a number; write "
                "decimals with a point, as -1.5 or 1e-3");
+    BOOST_TEST(
+        refused_text("cat 1:2 3:1\n1 1:2\n").starts_with("a: line 1: the label: \"cat\" is"));
     BOOST_TEST(refused_text("1 1:1\n1,2 1:2\n") ==
                "a: line 2: a list of labels \"1,2\"; a row has one");
     BOOST_TEST(refused_text("1 1:1\n1:2 3:4\n") ==

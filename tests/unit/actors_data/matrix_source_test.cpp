@@ -36,6 +36,10 @@ class small_targets final : public data_rule {
     double sum_ = 0;
 };
 
+bool says_changed(const result<std::optional<row_block>>& read) {
+    return !read.ok() && read.failure().message().find(file_changed) != std::string::npos;
+}
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(matrix_sources, matrix_files)
@@ -231,6 +235,49 @@ BOOST_AUTO_TEST_CASE(a_file_that_changes_between_passes_is_refused) {
     BOOST_TEST(says(changed(npy_of(floats{1, 2}, "1, 2"), npy_of(floats{1, 2}, "2, 1"))));
     BOOST_TEST(changed("1,2\n3,4\n", "1,2\n3,4,5\n").find("line 2: 3 numbers") !=
                std::string::npos);
+    BOOST_TEST(says(changed("1,2\n3,4\n", "1,2\n3,5\n")));
+    BOOST_TEST(says(changed("1 1:1\n2 2:1\n", "3 1:1\n2 2:1\n")));
+    BOOST_TEST(says(changed("1 1:1 3:1\n2 2:1\n", "1 2:1 3:1\n2 2:1\n")));
+    BOOST_TEST(changed("1\n\n2 2:1\n", "1\n2 2:1\n") == "taken");
+}
+
+// Whoever reads the beginning alone again, for the share of one worker, reads what the others were dealt.
+BOOST_AUTO_TEST_CASE(a_block_that_changes_is_refused_before_the_end_of_the_pass) {
+    auto source = open_matrix(features_in(plain("changing", "1,2\n3,4\n5,6\n"))).value();
+    BOOST_REQUIRE(source.next(0).ok());
+    BOOST_REQUIRE(source.next(0).ok());
+    plain("changing", "1,7\n3,4\n5,6\n");
+    BOOST_REQUIRE(source.rewind().ok());
+    BOOST_TEST(says_changed(source.next(0)));
+    plain("changing", "1,2\n3,4\n5,7\n"); // a block that has not been read before
+    BOOST_REQUIRE(source.rewind().ok());
+    BOOST_REQUIRE(source.next(0).ok());
+    BOOST_REQUIRE(source.next(0).ok());
+    BOOST_TEST(says_changed(source.next(0)));
+}
+
+BOOST_AUTO_TEST_CASE(a_digest_is_of_the_numbers_alone) {
+    const auto digest = [&](const std::string& name) {
+        return open_matrix(features_in(name)).value().digest();
+    };
+    const std::uint64_t dense = digest(plain("a.csv", "1,2\n3,4\n"));
+    BOOST_TEST(digest(plain("b.csv", "x;y\n1.0;2\n3;4")) == dense);
+    BOOST_TEST(digest(plain("c.npy", npy_of(floats{1, 2, 3, 4}, "2, 2"))) == dense);
+    BOOST_TEST(digest(plain("d.csv", "1,2\n3,5\n")) != dense);
+    BOOST_TEST(digest(plain("e.csv", "1,2\n4,3\n")) != dense);
+    BOOST_TEST(digest(plain("f.csv", "1\n2\n3\n4\n")) != dense);
+    const std::uint64_t sparse = digest(plain("a.svm", "1 1:1 2:5\n2\n2 2:1\n"));
+    BOOST_TEST(digest(plain("b.svm", "1 1:1 2:5\n2 2:1\n2\n")) != sparse);
+    BOOST_TEST(digest(plain("c.svm", "1 1:1 3:5\n2\n2 2:1\n")) != sparse);
+    BOOST_TEST(digest(plain("d.svm", "1 1:1 2:5\n2\n3 2:1\n")) != sparse);
+    matrix_settings settings = features_in(plain("g.csv", "1,2\n3,4\n"));
+    settings.targets = {plain("targets", "1\n2\n"), ""};
+    const auto source = open_matrix(settings).value();
+    plain("targets", "1\n3\n");
+    const auto other = open_matrix(settings).value();
+    BOOST_TEST(source.digest() == dense);
+    BOOST_TEST(source.digest() == other.digest());
+    BOOST_TEST(source.targets_digest() != other.targets_digest());
 }
 
 BOOST_AUTO_TEST_CASE(other_rows_than_those_of_files_are_taken) {

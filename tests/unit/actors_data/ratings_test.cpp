@@ -113,10 +113,11 @@ BOOST_AUTO_TEST_CASE(lines_that_are_no_ratings_are_refused) {
                "tr: line 2: a rating is USER::ITEM::RATING, as in the first line");
     BOOST_TEST(refused("1 2 3\n-1 2 3\n") ==
                "tr: line 2: the user \"-1\" is not a whole number; give users numbers");
-    BOOST_TEST(
-        refused("1 2 3\n1 3 -2e9\n") ==
-        "tr: line 2: the rating -2000000000.000000 is beyond 1e9; leave it out, or divide all "
-        "ratings");
+    BOOST_TEST(refused("1 2 3\n1 3 -2e9\n") ==
+               "tr: line 2: the rating -2e+09 is beyond 1e9; leave it out, or divide all "
+               "ratings");
+    BOOST_TEST(refused("1 3 1e50\n") == "tr: line 1: the rating: 1e50 is no finite 32-bit number; "
+                                        "leave it out, or divide all ratings");
     BOOST_TEST(refused("1 B00 3\n") ==
                "tr: line 1: the item \"B00\" is not a whole number; give items numbers");
     BOOST_TEST(refused("1 99999999999999999999 3\n").starts_with("tr: line 1: the item \"9999"));

@@ -146,6 +146,94 @@ BOOST_AUTO_TEST_CASE(another_file_takes_the_place_of_the_rows_and_keeps_its_word
                    .starts_with("--data: " + (folder() / "new").string() + ": line 1: "));
 }
 
+BOOST_AUTO_TEST_CASE(a_target_column_that_is_not_there_is_told_at_its_key) {
+    auto matrix = data().initMatrix();
+    matrix.setFeatures(plain("x", "a,b\n1,2\n3,4\n"));
+    matrix.setTargetColumn("c");
+    BOOST_TEST(test::refusal_of(open_data(data(), {}), errc::usage)
+                   .starts_with("data.matrix.target_column: " + (folder() / "x").string() +
+                                ": line 1: no target column \"c\""));
+}
+
+BOOST_AUTO_TEST_CASE(one_target_of_all_rows_and_two_columns_of_one_name_are_noted) {
+    const auto said = [&](const char* table, const char* column, const char* targets = nullptr) {
+        auto matrix = data().initMatrix();
+        matrix.setFeatures(plain("x", table));
+        matrix.setTargetColumn(column);
+        if (targets != nullptr) {
+            matrix.disownTargetColumn();
+            matrix.setTargets(plain("y", targets));
+        }
+        return open()->notes();
+    };
+    const std::string same =
+        ": all rows have the same target, so that no column says anything of it";
+    using notes = std::vector<std::string>;
+    BOOST_TEST((said("a,b\n1,2\n3,4\n", "b") == notes{}));
+    BOOST_TEST((said("a,b\n1,2\n3,2\n", "b") == notes{"data.matrix.target_column" + same}));
+    BOOST_TEST((said("a,b\n1,2\n", "b") == notes{}));
+    BOOST_TEST((said("a\n1\n3\n", "", "0\n0\n") == notes{"data.matrix.targets" + same}));
+    BOOST_TEST((said("a\n1\n3\n", "", "0\n1\n") == notes{}));
+    BOOST_TEST((said("a,b,a,b\n1,2,3,4\n5,6,7,8\n", "3") ==
+                notes{"data.matrix.features: two columns have the name \"a\", which results do not "
+                      "tell apart"}));
+}
+
+BOOST_AUTO_TEST_CASE(each_file_has_a_digest_of_what_it_holds) {
+    // The keys whose digests differ from those before.
+    std::vector<data_digest> before;
+    const auto changed = [&] {
+        std::string keys;
+        const auto now = open()->digests();
+        for (std::size_t i = 0; i < std::max(now.size(), before.size()); ++i) {
+            BOOST_REQUIRE(i < now.size());
+            if (i >= before.size() || now[i].value != before[i].value)
+                keys += now[i].key.substr(now[i].key.rfind('.') + 1) + " ";
+        }
+        before = now;
+        return keys;
+    };
+    auto matrix = data().initMatrix();
+    matrix.setFeatures(plain("x", "1,2\n3,4\n"));
+    matrix.setTargets(plain("y", "1\n2\n"));
+    BOOST_TEST(changed() == "features targets ");
+    BOOST_TEST(before.front().file == (folder() / "x").string());
+    plain("y", "1\n3\n");
+    BOOST_TEST(changed() == "targets ");
+    matrix.setFeatures(plain("elsewhere", "1;2\n3;4\n"));
+    BOOST_TEST(changed() == "");
+    plain("elsewhere", "1;2\n4;3\n");
+    BOOST_TEST(changed() == "features ");
+
+    auto documents = data().initDocuments();
+    documents.setLines(plain("a", "cat dog cat\nfish\n"));
+    documents.setStopWordsFile(plain("s", "it\n"));
+    before.clear();
+    BOOST_TEST(changed() == "stop_words_file lines ");
+    plain("a", "Cat dog cat!\nfish\n");
+    BOOST_TEST(changed() == "");
+    plain("a", "cow dog cow\nfish\n");
+    BOOST_TEST(changed() == "lines ");
+    plain("a", "cow dog\nfish cow\n");
+    BOOST_TEST(changed() == "lines ");
+    plain("s", "fish\n");
+    BOOST_TEST(changed() == "stop_words_file lines ");
+
+    auto ratings = data().initRatings();
+    ratings.setTrain(plain("tr", "7 30 5\n2 10 1\n7 10 2\n"));
+    ratings.setTest(plain("te", "2 20 4\n5 30 3\n"));
+    before.clear();
+    BOOST_TEST(changed() == "train test ");
+    plain("tr", "7 10 2\n2 10 1\n7 30 5\n");
+    BOOST_TEST(changed() == "");
+    plain("te", "2 40 4\n5 30 3\n");
+    BOOST_TEST(changed() == "test ");
+    plain("tr", "7 10 2\n1 10 1\n7 30 5\n");
+    BOOST_TEST(changed() == "train ");
+    plain("tr", "7 10 2\n1 10 1\n7 30 4\n");
+    BOOST_TEST(changed() == "train ");
+}
+
 BOOST_AUTO_TEST_CASE(programs_that_need_targets_take_matrices_alone) {
     data().initDocuments().setLines("a");
     BOOST_TEST(test::refusal_of(open_data(data(), {.needs_targets = true}), errc::usage) ==

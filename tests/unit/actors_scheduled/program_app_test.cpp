@@ -64,6 +64,32 @@ void check_documented(capnp::StructSchema schema, std::set<std::uint64_t>& seen)
 
 BOOST_AUTO_TEST_SUITE(program_apps)
 
+BOOST_AUTO_TEST_CASE(another_program_comes_by_the_command_line) {
+    const std::string how = "; load one of your own by --program FILE.so";
+    BOOST_TEST(why_not(head + "program: {tulip: {}}\n").ends_with("expected rose or oak" + how));
+    BOOST_TEST(why_not(head + "program: tulip\n").ends_with("expected rose or oak" + how));
+    BOOST_TEST(why_not(head + "program: {roze: {}}\n").ends_with("did you mean \"rose\"?"));
+    BOOST_TEST(why_not(head + "program: {rose: {colour: {}}}\n").find(how) == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(results_and_checkpoints_have_folders_of_their_own) {
+    const auto said = [&](const std::string& result, const std::string& checkpoint,
+                          const app_settings& settings = {}) {
+        return parse_program_app(head + "program: rose\nresult: {directory: " + result +
+                                     "}\ncheckpoint: {directory: " + checkpoint + "}\n",
+                                 "app.yaml", settings, kind);
+    };
+    const auto same = said("a/b", "a/./c/../b/");
+    BOOST_REQUIRE(!same.ok());
+    BOOST_TEST(same.failure().message() ==
+               "app.yaml:5:25: checkpoint.directory: is result.directory, too; give checkpoints a "
+               "folder of their own");
+    BOOST_TEST(said("a", "a/b").ok());
+    const auto set = said("a", "b", {"checkpoint.directory=a"});
+    BOOST_REQUIRE(!set.ok());
+    BOOST_TEST(set.failure().message().starts_with("--set checkpoint.directory: is "));
+}
+
 BOOST_AUTO_TEST_CASE(a_file_says_its_data_and_program_and_the_rest_has_defaults) {
     const program_app app = parse("");
     BOOST_TEST(app.kind() == "program");

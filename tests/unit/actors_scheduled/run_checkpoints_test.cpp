@@ -206,6 +206,42 @@ BOOST_AUTO_TEST_CASE(other_runs_and_damaged_files_are_refused) {
     BOOST_TEST(refusal(opened(folder)).find("worker-1.safetensors") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_same_data_from_wherever_it_is) {
+    const temporary_folder folder;
+    const auto of = [&](const std::string& x, std::uint64_t digest,
+                        const std::string& y = "y") -> run_checkpoints {
+        return run_checkpoints::open(folder.path() / "saved", 2,
+                                     {"chain",
+                                      {{"data.x", x}, {"data.y", y}, {"seed", "1"}},
+                                      {{"data.y", y, 7}, {"data.x", x, digest}}})
+            .value();
+    };
+    const std::filesystem::path saved = of("a", 0xffffffffffffffffu).save(commit_at(40)).value();
+    const std::string advice = "; give the data of then, or name another checkpoint.directory";
+    BOOST_TEST(refusal(of("a", 0xffffffffffffffffu)) == "taken");
+    BOOST_TEST(refusal(of("b", 0xffffffffffffffffu, "c")) == "taken");
+    BOOST_TEST(refusal(of("a", 1)) ==
+               saved.string() + ": is of other data: data.x: a has changed since" + advice);
+    BOOST_TEST(refusal(of("b", 1)) ==
+               saved.string() + ": is of other data: data.x: b does not hold what a did" + advice);
+    const std::string manifest = text_of(saved / "manifest.json");
+    const auto with = [&](const std::string& from, const std::string& to) {
+        std::string text = manifest;
+        const auto at = text.find(from);
+        BOOST_REQUIRE_MESSAGE(at != std::string::npos, from);
+        text.replace(at, from.size(), to);
+        std::ofstream{saved / "manifest.json"} << text;
+        return refusal(of("b", 0xffffffffffffffffu));
+    };
+    BOOST_TEST(with("\"ffffffffffffffff\"", "5").find("its data is none") != std::string::npos);
+    BOOST_TEST(with("\"data\": {", "\"data\": 5, \"no\": {").find("data.x was a and is b") !=
+               std::string::npos);
+    // Former builds wrote the names alone.
+    BOOST_TEST(with("\"data\": {", "\"no\": {").find("of another run: data.x was a and is b; ") !=
+               std::string::npos);
+    BOOST_TEST(refusal(of("a", 5)) == "taken");
+}
+
 BOOST_AUTO_TEST_CASE(of_a_damaged_one_the_newest_that_is_whole_is_named) {
     const temporary_folder folder;
     auto store = run_checkpoints::open(folder.path() / "saved", 9, {"chain", settings}).value();

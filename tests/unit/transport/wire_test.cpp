@@ -93,13 +93,16 @@ BOOST_AUTO_TEST_CASE(a_frame_comes_back_as_it_was) {
 }
 
 BOOST_AUTO_TEST_CASE(the_header_has_the_layout_of_the_specification) {
-    wire::header h{.tensors = 2, .words = 4, .sequence = 5, .tensor_bytes = 6};
+    wire::header h{
+        .tensors = 2, .words = 4, .sequence = 5, .tensor_bytes = 6, .place = {actor_number{8}, 9}};
     h.token.fill(std::byte{7});
     std::array<std::byte, wire::header_bytes> bytes;
     wire::write_header(h, bytes);
-    const unsigned char expected[] = {'T', 'R', 'P', 'F', 4, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0,
+    const unsigned char expected[] = {'T', 'R', 'P', 'F', 5, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0,
                                       7,   7,   7,   7,   7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
-                                      5,   0,   0,   0,   0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0};
+                                      5,   0,   0,   0,   0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0,
+                                      8,   0,   0,   0,   0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0};
+    static_assert(sizeof expected == wire::header_bytes);
     BOOST_TEST(std::memcmp(bytes.data(), expected, sizeof expected) == 0);
     const auto read = wire::read_header(bytes);
     BOOST_TEST_REQUIRE(read.ok());
@@ -107,6 +110,7 @@ BOOST_AUTO_TEST_CASE(the_header_has_the_layout_of_the_specification) {
     BOOST_TEST(read->words == 4u);
     BOOST_TEST(read->sequence == 5u);
     BOOST_TEST((read->token == h.token));
+    BOOST_TEST((read->place == h.place));
 }
 
 BOOST_AUTO_TEST_CASE(a_header_past_a_limit_is_refused) {
