@@ -44,7 +44,7 @@ class BadInput(ProgramTest):
         check(APP.replace("{dynamic: {window: 2}}", "{window: 2}"), 'app.yaml:4:12: schedule.window: unknown key; did you mean "dynamic.window"?')
         check(APP.replace("x.csv, target_column: y", "svm.csv"), 'svm.csv: line 1: the label: "cat" is not a number', svm="cat 1:2 3:1\n1 2:1\n")
         check(APP, "--set data.matrix.target_column: ", command=("check", "--set", "data.matrix.target_column=z"))
-        check(APP.replace("lasso:", "ridge:"), "expected factorization, lasso or lda; load one of your own by --program FILE.so")
+        check(APP.replace("lasso:", "ridge:"), "expected factorization, lasso, lda or tsp; load one of your own by --program FILE.so")
         check(APP + "checkpoint: {directory: ./result/}\n", "app.yaml:7:25: checkpoint.directory: is result.directory, too; give checkpoints a folder")
         check(APP + "checkpoint: {directory: x.csv}\n", "x.csv: cannot be made: Not a directory; choose another checkpoint.directory", command=("run",))
         huge = "a,b,y\n" + "".join(f"{x}e30,{x * x % 7}e30,{x}\n" for x in range(1, 9))
