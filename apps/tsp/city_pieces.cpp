@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "actors/data/content_hash.hpp"
 #include "apps/tsp/instance_file.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 
@@ -22,8 +23,9 @@ error bad(const std::string& sentence) {
 
 class city_pieces final : public scheduled::piece_source {
   public:
-    city_pieces(instance of, std::uint64_t bytes_max)
-        : of_{std::move(of)}, rows_at_once_{std::max<std::uint64_t>(1, bytes_max / row_bytes())} {}
+    city_pieces(instance of, std::uint64_t bytes_max, std::string file)
+        : of_{std::move(of)}, file_{std::move(file)}, rows_at_once_{std::max<std::uint64_t>(
+                                                          1, bytes_max / row_bytes())} {}
 
     scheduled::data_shape shape() const override {
         return {of_.cities(), 1, of_.cities() * numbers_of_row(), false};
@@ -31,6 +33,11 @@ class city_pieces final : public scheduled::piece_source {
     std::uint64_t row_entries(std::uint64_t) const override { return numbers_of_row(); }
     std::uint64_t row_work(std::uint64_t) const override { return 1; }
     std::uint64_t column_work(std::uint64_t) const override { return 1; }
+    std::vector<scheduled::data_digest> digests() const override {
+        if (file_.empty())
+            return {};
+        return {{"data.tsplib", file_, content()}};
+    }
 
     result<std::optional<scheduled::rows_piece>> next(std::uint64_t rows_max,
                                                       memory_pool& memory) override {
@@ -59,6 +66,28 @@ class city_pieces final : public scheduled::piece_source {
         return lengths + 2 * sizeof(double);
     }
 
+    std::uint64_t content() const {
+        content_hash hash;
+        const std::vector<std::int32_t> kind{static_cast<std::int32_t>(of_.kind())};
+        hash.add(std::span{kind});
+        hash.add(of_.points());
+        for (std::uint64_t a = 0; of_.kind() == edge_weights::matrix && a < of_.cities(); ++a) {
+            const std::vector<std::int32_t> row = lengths_from(a, 1);
+            hash.add(std::span{row});
+        }
+        return hash.value();
+    }
+    // Of the ways from some cities to all.
+    std::vector<std::int32_t> lengths_from(std::uint64_t first, std::uint64_t count) const {
+        std::vector<std::int32_t> lengths;
+        lengths.reserve(count * of_.cities());
+        for (std::uint64_t a = first; a < first + count; ++a)
+            for (std::uint64_t b = 0; b < of_.cities(); ++b)
+                lengths.push_back(static_cast<std::int32_t>(
+                    of_.length(static_cast<city>(a), static_cast<city>(b))));
+        return lengths;
+    }
+
     result<payload> tensors_of(std::uint64_t count, memory_pool& memory) const {
         std::vector<double> points;
         if (!of_.points().empty())
@@ -68,10 +97,7 @@ class city_pieces final : public scheduled::piece_source {
             }
         std::vector<std::int32_t> lengths;
         if (of_.kind() == edge_weights::matrix)
-            for (std::uint64_t a = row_; a < row_ + count; ++a)
-                for (std::uint64_t b = 0; b < of_.cities(); ++b)
-                    lengths.push_back(static_cast<std::int32_t>(
-                        of_.length(static_cast<city>(a), static_cast<city>(b))));
+            lengths = lengths_from(row_, count);
         const std::string name = of_.name().substr(0, name_bytes_max);
         return scheduled::payload_of(memory, std::array{static_cast<std::int32_t>(of_.kind())},
                                      points, lengths,
@@ -79,21 +105,23 @@ class city_pieces final : public scheduled::piece_source {
     }
 
     const instance of_;
+    const std::string file_;
     const std::uint64_t rows_at_once_;
     std::uint64_t row_ = 0; // that comes next
 };
 
 } // namespace
 
-std::shared_ptr<scheduled::piece_source> pieces_of(instance of, std::uint64_t piece_bytes_max) {
-    return std::make_shared<city_pieces>(std::move(of), piece_bytes_max);
+std::shared_ptr<scheduled::piece_source> pieces_of(instance of, std::uint64_t piece_bytes_max,
+                                                   std::string file) {
+    return std::make_shared<city_pieces>(std::move(of), piece_bytes_max, std::move(file));
 }
 
 result<std::shared_ptr<scheduled::piece_source>> open_cities(const std::string& file) {
     auto read = read_instance(file);
     if (!read)
         return read.failure();
-    return pieces_of(std::move(*read), piece_bytes);
+    return pieces_of(std::move(*read), piece_bytes, file);
 }
 
 // ---- back ----

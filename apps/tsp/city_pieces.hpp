@@ -21,7 +21,9 @@ namespace troupe::tsp {
 
 // A row for each city and a column for what is looked for: the tour. Pieces of about so many bytes, if that is at least a
 // row.
-std::shared_ptr<scheduled::piece_source> pieces_of(instance of, std::uint64_t piece_bytes_max);
+// `file`: where the problem is from, as an app file names it; empty: from none.
+std::shared_ptr<scheduled::piece_source> pieces_of(instance of, std::uint64_t piece_bytes_max,
+                                                   std::string file = {});
 
 // What app files name as data.tsplib (instance_file.hpp).
 result<std::shared_ptr<scheduled::piece_source>> open_cities(const std::string& file);

@@ -58,6 +58,17 @@ BOOST_AUTO_TEST_CASE(cities_come_back_from_their_pieces) {
         }
 }
 
+BOOST_AUTO_TEST_CASE(other_cities_have_another_digest) {
+    const auto digest = [](instance of) {
+        return pieces_of(std::move(of), 100, "file")->digests().at(0).value;
+    };
+    BOOST_TEST(digest(test::random_cities(9, 1)) == digest(test::random_cities(9, 1)));
+    BOOST_TEST(digest(test::random_cities(9, 1)) != digest(test::random_cities(9, 2)));
+    BOOST_TEST(digest(test::random_cities(9, 1)) !=
+               digest(test::random_cities(9, 1, edge_weights::att)));
+    BOOST_TEST(digest(test::one_way_streets(9, 1)) != digest(test::one_way_streets(9, 2)));
+}
+
 BOOST_AUTO_TEST_CASE(pieces_that_are_none_are_refused) {
     const auto source = pieces_of(test::random_cities(10, 1), 100);
     const auto first = source->next(10, memory()).value()->tensors;
