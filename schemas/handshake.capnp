@@ -43,7 +43,7 @@ struct Control {
 struct Hello {
   # Sent once by each side. Refused if the version is unknown, if node is 0 or the receiver's own, or if a text is empty, too
   # long or not printable.
-  version @0 :UInt16 = 1;     # version of frames (transport/frame/wire.md) and of everything above: 4. The default stays at
+  version @0 :UInt16 = 1;     # version of frames (transport/frame/wire.md) and of everything above. The default stays at
                               # the first version for good, so that readers of every version agree about the number
   node @1 :UInt64;            # drawn at random when the node starts; invalid once its process ends
   name @2 :Text;              # for people; at most limits::name_bytes_max

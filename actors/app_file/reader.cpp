@@ -45,8 +45,6 @@ result<void> tree_reader::read_struct(const node& from, capnp::DynamicStruct::Bu
     return wrong_kind(from, path, "a map with " + alternatives(rules.keys()));
 }
 
-// A key that is none here may be one of a member of the union: the given one, or the one that holds where none is given, or
-// else any.
 // Where a member of an open union is not nearly one of those that there are.
 std::string tree_reader::hint_at_members(const struct_rules& rules,
                                          const std::string& wrong) const {
@@ -55,6 +53,8 @@ std::string tree_reader::hint_at_members(const struct_rules& rules,
     return "; " + std::string{words_.other_members};
 }
 
+// A key that is none here may be one of a member of the union: the given one, or the one that holds where none is given, or
+// else any.
 std::string tree_reader::hint_at_key(const node& from, const struct_rules& rules,
                                      const std::string& wrong) const {
     const auto is_given = [&](const field_rules& f) {

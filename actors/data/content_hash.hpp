@@ -1,5 +1,5 @@
-// A hash of numbers and texts, by which one content is known from another: 64 bits, the same on every machine. It is for
-// data that changed without anybody's intent; whoever means to can find two contents with the same hash.
+// A hash of numbers and texts, by which one content is known from another: 64 bits, the same on every little-endian machine.
+// It is for data that changed without anybody's intent; whoever means to can find two contents with the same hash.
 //
 // Four lanes take 8 bytes each at a time: a product and a rotation, which no two values of a lane share. SplitMix64's
 // function (schemas/base/random.hpp) mixes the lanes in the end.

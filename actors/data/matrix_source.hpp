@@ -94,7 +94,7 @@ class matrix_source {
     std::uint64_t row_entries(std::uint64_t row) const;
     std::uint64_t column_entries(std::uint64_t column) const;
     // Of all numbers in the rows, and of the targets that have a file of their own: by these it is known whether data is the
-    // same as it was, in whatever format.
+    // same as it was. All dense formats give the same, and all sparse ones.
     std::uint64_t digest() const { return digests_.at(shape_.rows); }
     std::uint64_t targets_digest() const;
 

@@ -41,13 +41,14 @@ std::vector<std::size_t> to_ask_again(std::vector<std::size_t> gone,
 
 error lost_in_place(const error& why, const std::string& members, std::uint64_t folded,
                     const std::string& onward) {
-    return {errc::exhausted, why.message() + "; it carried " + members + ", lost " +
-                                 std::to_string(repeated_losses::in_succession_max) +
-                                 " times in succession, and the run came no further than phase " +
-                                 std::to_string(folded) +
-                                 " between; what is computed there may end its process: see what "
-                                 "the nodes print" +
-                                 onward};
+    return {errc::numeric,
+            why.message() + "; it carried " + members + ", lost " +
+                std::to_string(repeated_losses::in_succession_max) +
+                " times in succession, and the run came no further than about phase " +
+                std::to_string(folded) +
+                " between; what is computed there may end its process: see what "
+                "the nodes print" +
+                onward};
 }
 
 } // namespace
@@ -62,7 +63,11 @@ void leader::on_down(actor_address who, const error& why) {
         devices_.lose(who.node);
     const std::uint64_t folded = // at least
         std::max(report_.phases, commits_.latest() != nullptr ? commits_.phase() : 0);
-    if (const auto again = losses_.add(gone, folded); !again.empty())
+    std::vector<std::size_t>
+        there; // a node that was lost before an actor came to it is no fault of the actor's
+    std::ranges::copy_if(gone, std::back_inserter(there),
+                         [&](std::size_t m) { return bool(cast_.address_of(m)); });
+    if (const auto again = losses_.add(there, folded); !again.empty())
         return finish(lost_in_place(why, cast_.describe(again), folded, report_.onward_text()));
     const std::string carried = cast_.describe(gone);
     report_.losses += static_cast<std::uint32_t>(gone.size());

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -40,6 +41,8 @@ auto call_part(const char* name, std::optional<std::uint64_t> phase, Call&& call
     typename called<std::invoke_result_t<Call>>::type {
     try {
         return call();
+    } catch (const std::bad_alloc&) {
+        return error{errc::exhausted, std::string{name} + " of the program: no memory is left"};
     } catch (const std::exception& thrown) {
         return has_thrown(name, phase, thrown.what());
     } catch (...) {

@@ -34,10 +34,13 @@ bool end_holds(bool is_done, std::uint64_t sweeps, const stop_settings& stop) {
 
 std::string bound_reached(const stop_settings& stop, const run_standing& now) {
     if (now.is_done) {
-        const named_number* length = find(now.numbers, "length");
-        if (length != nullptr && length->value <= static_cast<double>(stop.length))
+        const auto is_at_most = [&](const char* name, double bound) {
+            const named_number* number = find(now.numbers, name);
+            return number != nullptr && number->value <= bound;
+        };
+        if (stop.length > 0 && is_at_most("length", static_cast<double>(stop.length)))
             return "length";
-        return stop.iterations > 0 ? "iterations" : "gap";
+        return stop.iterations > 0 && !is_at_most("gap", stop.gap) ? "iterations" : "gap";
     }
     if (stop.sweeps > 0 && now.sweeps >= stop.sweeps)
         return "sweeps";

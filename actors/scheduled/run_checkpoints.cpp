@@ -195,8 +195,9 @@ result<commit_shape> read_shape(const json& manifest) {
     const json workers = manifest.value("workers", json{});
     const json schedulers = manifest.value("schedulers", json{});
     const json window = manifest.value("window", json{}), gap = manifest.value("gap", json{});
-    const json length = manifest.value("length", json{0u}),
-               iterations = manifest.value("iterations", json{0u});
+    // Absent: as a former build wrote it. (json{0u} would be a list.)
+    const json length = manifest.value("length", json(0u)),
+               iterations = manifest.value("iterations", json(0u));
     const json members = manifest.value("members", json{});
     if (!window.is_number_unsigned() || window.get<std::uint64_t>() > window_max ||
         !gap.is_number() || !length.is_number_unsigned() || !iterations.is_number_unsigned())

@@ -7,9 +7,9 @@ Lines are USER ITEM RATING, separated by tabs, of 2,000 users and 500 items, eve
 75 items. A rating is 3.5, a bias of the user and one of the item, the product of three factors each, and noise of 0.5,
 rounded to half stars from 0.5 to 5: nobody can predict it better than to 0.52.
 """
+import argparse
 import pathlib
 import random
-import sys
 
 USERS, ITEMS, FACTORS = 2000, 500, 3
 
@@ -27,7 +27,9 @@ def made():
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "stars"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent / "stars")
+    folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     lines = list(made())
     (folder / "train.txt").write_text("".join(line for i, line in enumerate(lines) if i % 10 > 0))

@@ -6,9 +6,9 @@
 Lines are WORDS, a tab, DIGITS. Words are those of British English: twenty-one; three hundred and twelve; one thousand and
 five; two hundred thousand one hundred. As many numbers are drawn below 10, 100 ... 1000000, and no number twice.
 """
+import argparse
 import pathlib
 import random
-import sys
 
 TRAIN, TEST = 20000, 1000
 SMALL = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -42,7 +42,9 @@ def draw(count):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "numbers"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent / "numbers")
+    folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     numbers = draw(TRAIN + TEST)
     for name, part in (("train", numbers[:TRAIN]), ("test", numbers[TRAIN:])):

@@ -280,6 +280,8 @@ result<void> received_frame::admit_tensors(const header& h, const parts& receive
         at = aligned(at);
         if (t->bytes > h.tensor_bytes || at > h.tensor_bytes - t->bytes)
             return malformed("more tensors than bytes");
+        if ((received.tensors_at + at) % size_of(t->type) != 0) // in a place of another type
+            return malformed("a tensor where numbers of its type do not lie");
         tensors_.emplace_back(t->type, t->shape, received.buffer, received.tensors_at + at);
         at += t->bytes;
     }

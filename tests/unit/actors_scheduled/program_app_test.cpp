@@ -298,8 +298,8 @@ BOOST_AUTO_TEST_CASE(what_is_rendered_is_the_same_app) {
     const program_app app = parse(rest, "{oak: {age: 5}}");
     const std::string text = render_app(app);
     BOOST_TEST(text.find("  oak: {age: 5, birds: none}\n") != std::string::npos, text);
-    BOOST_TEST(text.find("stop: {gap: 1e-09, sweeps: 0, phases: 0, seconds: 60}\n") !=
-                   std::string::npos,
+    BOOST_TEST(text.find("stop: {gap: 1e-09, sweeps: 0, phases: 0, seconds: 60, length: 0, "
+                         "iterations: 0}\n") != std::string::npos,
                text);
     BOOST_TEST(render_app(parse_program_app(text, "app.yaml", {}, kind).value()) == text);
     const std::string defaults = render_app(parse(""));

@@ -242,6 +242,20 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_same_data_from_wherever_it_is) {
     BOOST_TEST(refusal(of("a", 5)) == "taken");
 }
 
+BOOST_AUTO_TEST_CASE(one_of_a_former_build_which_knew_no_bounds_of_programs_is_taken) {
+    const temporary_folder folder;
+    run_checkpoints store = opened(folder);
+    const auto manifest = store.save(commit_at(40)).value() / "manifest.json";
+    std::string text = text_of(manifest);
+    for (const std::string key : {"length", "iterations", "data"}) {
+        const auto at = text.find('"' + key + '"');
+        BOOST_REQUIRE_MESSAGE(at != std::string::npos, key);
+        text.insert(at + 1, "no ");
+    }
+    std::ofstream{manifest} << text;
+    BOOST_TEST(refusal(store) == "taken");
+}
+
 BOOST_AUTO_TEST_CASE(of_a_damaged_one_the_newest_that_is_whole_is_named) {
     const temporary_folder folder;
     auto store = run_checkpoints::open(folder.path() / "saved", 9, {"chain", settings}).value();
