@@ -50,8 +50,9 @@ std::uint32_t candidates_of(const colony_settings& settings);
 struct colony_report {
     std::uint64_t tours = 0; // built so far
     std::int64_t best = 0;   // length
-    double mean = 0;         // length, of the last iteration's tours; 0 before the first one
-    double branching = 0;    // of the trails, trails::branching_factor
+    double mean =
+        0; // length, of the last iteration's tours, or of the first one's so far; 0: none yet
+    double branching = 0; // of the trails, trails::branching_factor
 };
 
 // All of a colony that its making does not decide.

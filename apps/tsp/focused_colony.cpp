@@ -153,7 +153,11 @@ bool focused_colony::take_in(std::span<const city> order) {
 }
 
 colony_report focused_colony::report() const {
-    return {ants_, best_length_, mean_, trails_.branching_factor()};
+    const bool is_first = mean_ == 0 && iteration_ants_ > 0; // of what there is of it
+    const double mean =
+        is_first ? static_cast<double>(iteration_sum_) / static_cast<double>(iteration_ants_)
+                 : mean_;
+    return {ants_, best_length_, mean, trails_.branching_factor()};
 }
 
 colony_state focused_colony::save() const {
