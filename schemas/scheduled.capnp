@@ -17,6 +17,7 @@
 #   leader --ReplaceWorkers--> schedulers  each --WorkersReplaced--> leader  if workers alone are lost
 #   worker --PhasePassed--> scheduler                                        for a phase that had been folded before
 #   scheduler --ProgramEnded--> leader                                       with its variables; of some programs workers, too
+#   scheduler, worker --PeerLost--> leader                                   a node that the leader may still reach
 #
 # A phase has a number, which counts from 0 over the run. A worker computes phase k when it has applied the deltas of exactly
 # the phases below k - window, in order; Phase k brings those of phase k - window - 1. A scheduler folds phases in the order of
@@ -56,9 +57,14 @@
 #   workers do. A partial result that the lost worker has sent already has the same bits: it is dropped. At a phase marked `save`
 #   the new worker saves what it is, so that a commit that was half made becomes whole. If a scheduler does not keep phases so
 #   far back (they are bounded), or another actor is lost before the schedulers know the new worker, all go back to the commit.
+#
+# The leader notices a node that is lost to itself. Two nodes may lose each other alone: by a cut between them, or because one was
+# stopped for longer than the other waits. Schedulers and workers watch those they send to, and tell the leader by PeerLost. It
+# takes the node that the first such message names for lost, whether it reaches that node or not, and ends what the run has there.
 
 using Cxx = import "/capnp/c++.capnp";
 using App = import "program_app.capnp";
+using Device = import "device.capnp";
 using Run = import "run.capnp";
 using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
@@ -145,6 +151,13 @@ struct WorkersReplaced {
   incarnation @0 :UInt32;
   replayed @1 :UInt64;          # own phases that each of the new workers is sent again
   forgotten @2 :Bool;           # it does not keep all of them any more: all have to go back
+}
+
+struct PeerLost {
+  # Scheduler or worker to leader: my node has lost the node of this actor. Dropped if the sender or the actor is no part of the
+  # run any more.
+  actor @0 :Run.ActorAddress;
+  failure @1 :Device.Failure;
 }
 
 struct CommitComplete {

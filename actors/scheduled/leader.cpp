@@ -21,6 +21,13 @@ milestone_board::milestone shown(std::uint32_t number, duration since_start,
     return m;
 }
 
+frame_builder<proto::MarkPhase> mark_message(std::uint32_t incarnation, proto::Mark how) {
+    frame_builder<proto::MarkPhase> message;
+    message.body().setIncarnation(incarnation);
+    message.body().setMark(how);
+    return message;
+}
+
 } // namespace
 
 leader::leader(actor_context& context, leader_options options)
@@ -33,6 +40,7 @@ leader::leader(actor_context& context, leader_options options)
     on<proto::PieceTaken>(&leader::piece_taken);
     on<proto::ProgramReady>(&leader::ready);
     on<proto::WorkersReplaced>(&leader::workers_replaced);
+    on<proto::PeerLost>(&leader::peer_lost);
     on<proto::PhasesDone>(&leader::phases_done);
     on<proto::ProbeDone>(&leader::probe_done);
     on<proto::StateSaved>(&leader::state_saved);
@@ -59,13 +67,6 @@ std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame
 
 // ---- the run ----
 
-void leader::mark(proto::Mark how) {
-    frame_builder<proto::MarkPhase> message;
-    message.body().setIncarnation(incarnation_.number);
-    message.body().setMark(how);
-    send(incarnation_.schedulers[0], std::move(message));
-}
-
 // What the run is to do besides its phases; asked for again in each incarnation.
 void leader::go_for(wish what) {
     intent_.wish = what;
@@ -73,10 +74,10 @@ void leader::go_for(wish what) {
         return;                                           // begin() comes back to it
     const bool is_unsaved = commits_.latest() == nullptr; // then a loss means to begin anew
     if (what == wish::stop)
-        mark(proto::Mark::STOP);
+        send(incarnation_.schedulers[0], mark_message(incarnation_.number, proto::Mark::STOP));
     else if (intent_.commit == commit_state::none && is_unsaved) {
         intent_.commit = commit_state::marked;
-        mark(proto::Mark::SAVE);
+        send(incarnation_.schedulers[0], mark_message(incarnation_.number, proto::Mark::SAVE));
     }
 }
 
@@ -87,7 +88,7 @@ void leader::commit_is_due(proto::CommitDue::Reader body, const frame& f) {
         return;
     if (intent_.commit == commit_state::none && intent_.wish == wish::go_on) {
         intent_.commit = commit_state::marked;
-        mark(proto::Mark::SAVE);
+        send(incarnation_.schedulers[0], mark_message(incarnation_.number, proto::Mark::SAVE));
     }
     frame_builder<proto::CommitDue> due;
     due.body().setIncarnation(incarnation_.number);

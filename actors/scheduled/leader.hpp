@@ -95,10 +95,10 @@ class leader final : public actor {
     void commit_is_due(proto::CommitDue::Reader body, const frame& f);
     void time_is_up(proto::TimeIsUp::Reader body, const frame& f);
     void go_for(wish what);
-    void mark(proto::Mark how);
     void write_checkpoint();
 
     // ---- losses ----
+    void peer_lost(proto::PeerLost::Reader body, const frame& f);
     void go_back();
     void start_lost_workers();
     void part_with(std::size_t member, const error& why);

@@ -102,6 +102,18 @@ void leader::on_down(actor_address who, const error& why) {
         ask_for(m);
 }
 
+// Of two nodes that have lost each other, the one that is named first goes.
+void leader::peer_lost(proto::PeerLost::Reader body, const frame& f) {
+    const auto reporter = cast_.gone_with(f.from());
+    const auto lost = cast_.gone_with(read_address(body.getActor()));
+    if (reporter.size() != 1 || lost.size() != 1)
+        return; // others are in their places already, or will be
+    on_down(cast_.agent_of(lost.front()),
+            read_failure(body.getFailure())
+                .in("node " + cast_.where(reporter.front()).node_name + " has lost node " +
+                    cast_.where(lost.front()).node_name));
+}
+
 // All: what has been computed since the commit is computed again.
 void leader::go_back() {
     commits_.give_up_incomplete();

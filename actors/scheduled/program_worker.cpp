@@ -1,5 +1,6 @@
 #include "actors/scheduled/program_worker.hpp"
 
+#include "actors/scheduled/lost_peer.hpp"
 #include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/phase_log.hpp"
 
@@ -95,10 +96,14 @@ bool program_worker::is_of_leader(const frame& f) {
     return false;
 }
 
+void program_worker::on_down(actor_address who, const error& why) {
+    if (auto lost = lost_peer(runtime(), run_, who, why))
+        send(options_.leader, std::move(*lost));
+}
+
 void program_worker::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // Any actor may write to this one. The end of one of the run is reported to the leader.
-    const bool is_of_run =
-        f.from() == options_.leader || run_.scheduler(f.from()) || run_.worker(f.from());
+    const bool is_of_run = f.from() == options_.leader || run_.has(f.from());
     if (is_of_run && !body.getGone())
         quit(read_failure(body).in("a message was refused"));
 }
@@ -155,6 +160,10 @@ void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
     work_.forget(); // what it computes for the incarnation before
     arrived_.clear();
     run_ = std::move(to);
+    for (const actor_address scheduler : run_.schedulers)
+        watch(scheduler);
+    if (options_.ring && options_.workers > 1)
+        watch(run_.workers[options_.ring->next_worker(options_.worker)]);
     course_ = course::ready;
     facts_->set("waits", "");
     next_ = state->number;

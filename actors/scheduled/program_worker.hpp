@@ -39,6 +39,7 @@ class program_worker final : public actor {
     program_worker(actor_context& context, program_worker_options options);
 
   private:
+    void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
     enum class course : std::uint8_t {

@@ -46,6 +46,7 @@ struct run_incarnation {
         return find(schedulers, who);
     }
     std::optional<std::uint32_t> worker(actor_address who) const { return find(workers, who); }
+    bool has(actor_address who) const { return scheduler(who) || worker(who); }
     void replace_worker(std::uint32_t w, actor_address by) {
         gone.push_back(workers[w]);
         workers[w] = by;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/scheduled/lost_peer.hpp"
 #include "actors/scheduled/run_bounds.hpp"
 #include "actors/scheduled/scheduler_compute.hpp"
 
@@ -68,6 +69,7 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
         return reject(fits.failure().message());
     work_.forget();
     run_ = std::move(to);
+    watch_others();
     course_ = course::waiting;
     to_mark_ = phase_mark::none;
     has_sent_result_ = false;
@@ -354,10 +356,22 @@ void scheduler_actor::folded(payload changes) {
         end();
 }
 
+void scheduler_actor::watch_others() {
+    for (const actor_address worker : run_.workers)
+        watch(worker);
+    for (const actor_address scheduler : run_.schedulers)
+        if (scheduler != self())
+            watch(scheduler);
+}
+
+void scheduler_actor::on_down(actor_address who, const error& why) {
+    if (auto lost = lost_peer(runtime(), run_, who, why))
+        send(options_.leader, std::move(*lost));
+}
+
 void scheduler_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // Any actor may write to this one. The end of one of the run is reported to the leader.
-    const bool is_of_run =
-        f.from() == options_.leader || run_.worker(f.from()) || run_.scheduler(f.from());
+    const bool is_of_run = f.from() == options_.leader || run_.has(f.from());
     if (is_of_run && !body.getGone())
         quit(read_failure(body).in("a message was refused"));
 }

@@ -38,6 +38,7 @@ class scheduler_actor final : public actor {
     scheduler_actor(actor_context& context, scheduler_actor_options options);
 
   private:
+    void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
     enum class course : std::uint8_t {
@@ -52,6 +53,8 @@ class scheduler_actor final : public actor {
         phase chosen;
         std::string description;
     };
+
+    void watch_others(); // of the run
 
     // ---- from the leader ----
     void start(proto::StartProgram::Reader body, const frame& f);

@@ -30,6 +30,7 @@ void scheduler_actor::replace_workers(proto::ReplaceWorkers::Reader body, const 
             continue;
         }
         run_.replace_worker(w.getWorker(), read_address(w.getAddress()));
+        watch(run_.workers[w.getWorker()]);
         ledger_.worker_replaced(w.getWorker());
         replayed = std::max(replayed, log_.phases_since(w.getNumber()));
     }

@@ -3,8 +3,10 @@
 import json
 import math
 import random
+import re
 import shutil
 import signal
+import time
 
 from support import TroupeTest, main
 
@@ -119,6 +121,25 @@ class Rotation(TroupeTest):
                 self.assertEqual(self.result(), expected)
                 for process, _ in nodes:
                     process.kill()
+
+    def test_a_node_that_only_the_other_nodes_give_up_changes_no_topic(self):
+        slow = LDA.replace("sweeps: 40", "sweeps: 4000")
+        self.assertEqual(self.troupe("run", self.app(slow), "--nodes", 3).code, 0)
+        expected = self.result()
+        impatient = ("--heartbeat-ms", 100, "--heartbeat-timeout-ms", 1000)  # the run waits longer for a node
+        nodes = [self.node(*impatient, name="a")]
+        nodes += [self.node(*impatient, "--join", nodes[0][1], name=name) for name in ("b", "c")]
+        run = self.start("run", self.app(slow), "--cluster", nodes[0][1], "--json")
+        self.read_event(run, "start")
+        self.read_event(run, "sweep")
+        nodes[1][0].send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        nodes[1][0].send_signal(signal.SIGCONT)
+        ended = self.finish(run)
+        self.assertEqual(ended.code, 0, str(ended))
+        notes = [note["message"] for note in ended.event("note")]
+        self.assertTrue(any(re.search("node [ac] has lost node b: .*it carried", note) for note in notes), notes)
+        self.assertEqual(self.result(), expected)
 
     def test_a_run_that_is_stopped_goes_on_to_the_same_topics(self):
         slow = LDA.replace("sweeps: 40", "sweeps: 4000") + "checkpoint: {directory: saved, every_seconds: 1}\n"

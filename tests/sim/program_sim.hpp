@@ -92,6 +92,12 @@ class program_sim {
             if (m != n)
                 nodes_[m]->send(dead, frame_builder<proto::Release>{});
     }
+    // Two nodes lose each other, and all others keep both: they notice it as soon as they send.
+    void cut(std::size_t a, std::size_t b) {
+        sim_.partition(*nodes_[a], *nodes_[b]);
+        nodes_[a]->send({nodes_[b]->node(), well_known::agent}, frame_builder<proto::Release>{});
+        nodes_[b]->send({nodes_[a]->node(), well_known::agent}, frame_builder<proto::Release>{});
+    }
     simulator& sim() { return sim_; }
     node_runtime& node(std::size_t n) { return *nodes_[n]; }
     std::size_t nodes() const { return nodes_.size(); }

@@ -205,9 +205,12 @@ struct outcomes {
     std::size_t second_replays = 0; // that began before the first had ended, or just behind
     std::size_t pairs = 0;          // replays of two at a time
     std::size_t returns = 0;        // of all to the commit
+    std::size_t cuts = 0;           // of which an actor told the leader
 };
 
 struct disturbance {
+    bool is_cut =
+        false; // between two nodes that carry actors; otherwise the last worker's node is lost
     // Another one is lost while the first one's place is taken, or replayed: of a worker, or with a scheduler.
     bool has_second = false;
     bool is_scheduler_second = false;
@@ -239,7 +242,12 @@ void check_same(std::uint64_t seed, const followed& p, const disturbance& by, ou
     run_for(run, late + random.below(expected.messages - late / 2));
     if (has_ended(run))
         return;
-    run.kill(by.has_pairs ? 2 : d.workers - 1);
+    if (by.is_cut) {
+        const auto a = static_cast<std::size_t>(random.below(d.workers));
+        run.cut(a, (a + 1 + random.below(d.workers - 1)) % d.workers);
+    } else {
+        run.kill(by.has_pairs ? 2 : d.workers - 1);
+    }
     if (by.has_second) {
         if (random.below(2) == 0) // while it replays
             run.sim().run_until([&] { return notes_with(run, " replay") > 0 || has_ended(run); },
@@ -263,6 +271,7 @@ void check_same(std::uint64_t seed, const followed& p, const disturbance& by, ou
     // How a loss goes on is said once.
     BOOST_TEST((by.has_second || notes_with(run, "all others keep") == 0 ||
                 notes_with(run, "all go back") == 0));
+    all.cuts += notes_with(run, " has lost node ") > 0;
     all.returns += notes_with(run, "the run goes on from") + notes_with(run, "all go back") > 0;
 }
 
@@ -287,6 +296,13 @@ BOOST_AUTO_TEST_CASE(a_lost_worker_replays_and_nobody_else_goes_back, *seeded) {
     const outcomes all = check_all(50, {});
     BOOST_TEST((all.are_few || all.replays > all.runs * 3 / 4));
     BOOST_TEST((all.are_few || all.returns < all.runs / 8)); // lost before the first commit
+}
+
+// The leader reaches both nodes, and parts with one of them.
+BOOST_AUTO_TEST_CASE(a_cut_between_two_nodes_alone_changes_no_bit, *seeded) {
+    const outcomes all = check_all(50, {.is_cut = true});
+    BOOST_TEST((all.are_few ||
+                all.cuts > all.runs / 3)); // others cut two workers, which send each other nothing
 }
 
 BOOST_AUTO_TEST_CASE(a_second_worker_that_is_lost_meanwhile_changes_no_bit, *seeded) {

@@ -101,8 +101,10 @@ const std::pair<std::string, std::size_t>& expected(const ring_shape& shape) {
 }
 
 // The number of notes on losses.
+enum class fault : std::uint8_t { kill, cut };
+
 std::size_t check_same(std::uint64_t seed, const ring_shape& shape,
-                       const std::vector<std::uint64_t>& kills = {}) {
+                       const std::vector<std::uint64_t>& kills = {}, fault by = fault::kill) {
     const temporary_folder folder;
     program_sim run{seed, sim_shape(shape, folder), to_phases};
     for (std::size_t k = 0; k < kills.size(); ++k) {
@@ -110,7 +112,9 @@ std::size_t check_same(std::uint64_t seed, const ring_shape& shape,
         run.sim().run_until(
             [&] { return run.sim().messages_handled() >= until || run.news().outcome.has_value(); },
             std::chrono::minutes{60});
-        run.kill((seed + k) % run.nodes());
+        const std::size_t n = (seed + k) % run.nodes();
+        by == fault::kill ? run.kill(n)
+                          : run.cut(n, n == 0 ? 1 : n - 1); // of neighbours, where there are two
     }
     const run_finished& outcome = run.to_the_end();
     BOOST_REQUIRE_MESSAGE(!outcome.failure, outcome.failure->message());
@@ -174,6 +178,17 @@ BOOST_AUTO_TEST_CASE(a_lost_node_changes_no_bit_of_a_rotation, *seeded) {
     }
     BOOST_TEST((seeds.are_few() ||
                 losses > runs / 4)); // others strike a node without actors, or come too late
+}
+
+BOOST_AUTO_TEST_CASE(a_cut_between_two_nodes_alone_changes_no_bit_of_a_rotation, *seeded) {
+    std::size_t losses = 0, runs = 0;
+    const seed_range seeds{200};
+    for (const std::uint64_t seed : seeds) {
+        random_stream random{seed, 5};
+        losses += check_same(seed, shape_of(seed), {random.below(1000)}, fault::cut) > 0;
+        ++runs;
+    }
+    BOOST_TEST((seeds.are_few() || losses > runs / 4));
 }
 
 BOOST_AUTO_TEST_CASE(a_second_node_that_is_lost_while_a_rotation_recovers_changes_no_bit, *seeded) {
