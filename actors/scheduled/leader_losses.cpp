@@ -9,25 +9,21 @@ namespace troupe::scheduled {
 namespace {
 
 // Each worker on the device that carries the fewest, each scheduler beside a worker.
-result<void> place(cast& of, const device_choice& devices, std::size_t workers,
-                   const std::vector<std::size_t>& members) {
+void place(cast& of, const device_choice& devices, std::size_t workers,
+           const std::vector<std::size_t>& members) {
     std::vector<plan_device> in_use;
     for (std::size_t w = 0; w < workers; ++w)
         if (std::ranges::count(members, w) == 0)
             in_use.push_back(of.where(w));
-    const error nowhere{errc::lost, "no node is left to go on"};
     for (std::size_t m = 0; m < of.size(); ++m) {
         if (std::ranges::count(members, m) == 0)
             continue;
-        const auto where =
-            m < workers ? devices.choose(in_use) : std::optional{of.where((m - workers) % workers)};
-        if (!where)
-            return nowhere;
-        of.move(m, *where);
+        const plan_device where =
+            m < workers ? devices.choose(in_use).value() : of.where((m - workers) % workers);
+        of.move(m, where);
         if (m < workers)
-            in_use.push_back(*where);
+            in_use.push_back(where);
     }
-    return {};
 }
 
 // Those that are gone, and those that want data which has not all been dealt.
@@ -37,6 +33,18 @@ std::vector<std::size_t> to_ask_again(std::vector<std::size_t> gone,
         if (wanted[w] && std::ranges::count(gone, w) == 0)
             gone.push_back(w);
     return gone;
+}
+
+// Whoever loses all nodes one after the other may lose an actor as often as by a fault of the program, which comes second.
+error none_left(const error& why, const std::string& members, const std::string& checkpoint,
+                bool is_in_succession) {
+    return {
+        errc::lost,
+        why.message() + "; it carried " + members + ", and no node is left to go on; " +
+            (checkpoint.empty()
+                 ? "nothing is saved: start nodes and run again"
+                 : checkpoint + " is saved: start nodes and go on from it by --resume") +
+            (is_in_succession ? "; where nobody has ended the nodes, see what they print" : "")};
 }
 
 error lost_in_place(const error& why, const std::string& members, std::uint64_t folded,
@@ -67,8 +75,13 @@ void leader::on_down(actor_address who, const error& why) {
         there; // a node that was lost before an actor came to it is no fault of the actor's
     std::ranges::copy_if(gone, std::back_inserter(there),
                          [&](std::size_t m) { return bool(cast_.address_of(m)); });
-    if (const auto again = losses_.add(there, folded); !again.empty())
-        return finish(lost_in_place(why, cast_.describe(again), folded, report_.onward_text()));
+    const auto in_succession = losses_.add(there, folded);
+    if (!devices_.choose({}))
+        return finish(
+            none_left(why, cast_.describe(gone), report_.checkpoint, !in_succession.empty()));
+    if (!in_succession.empty())
+        return finish(
+            lost_in_place(why, cast_.describe(in_succession), folded, report_.onward_text()));
     const std::string carried = cast_.describe(gone);
     report_.losses += static_cast<std::uint32_t>(gone.size());
     facts_->set("losses", std::to_string(report_.losses));
@@ -83,13 +96,7 @@ void leader::on_down(actor_address who, const error& why) {
         is_saved ? to_ask_again(gone, dealing_.wanted) : cast_.all();
     for (const std::size_t m : again)
         part_with(m, why);
-    if (auto placed = place(cast_, devices_, workers(), again); !placed)
-        return finish(error{
-            errc::lost,
-            why.message() + "; it carried " + carried + ", and " + placed.failure().message() +
-                (report_.checkpoint.empty()
-                     ? "; start nodes and run again"
-                     : "; start nodes and go on from " + report_.checkpoint + " by --resume")});
+    place(cast_, devices_, workers(), again);
     const std::string from =
         is_saved ? "phase " + std::to_string(commits_.phase()) : "the beginning";
     const std::string onward = // how those that replay go on is told when schedulers have answered

@@ -324,6 +324,36 @@ BOOST_AUTO_TEST_CASE(an_actor_that_is_lost_again_and_again_at_the_same_place_end
                failure->message());
 }
 
+// By no fault of the program: nothing is folded again between, as all go back to the beginning.
+BOOST_AUTO_TEST_CASE(a_run_that_loses_its_nodes_one_after_the_other_says_that_none_is_left) {
+    program_sim_shape shape = shape_of(chain_program(), false);
+    shape.workers = shape.schedulers = 1;
+    shape.nodes = repeated_losses::in_succession_max;
+    shape.between_commits = std::chrono::hours{1};
+    const temporary_folder saved;
+    const auto store = std::make_shared<run_checkpoints>(
+        run_checkpoints::open(saved.path() / "saved", 2, {"chain", {}}).value());
+    shape.checkpoints = store;
+    program_sim run{5, std::move(shape), [](proto::ProgramApp::Builder app) {
+                        app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(
+                            1000000);
+                    }};
+    run.sim().run_until([&] { return run.news().milestones.size() > 200; },
+                        std::chrono::minutes{5});
+    for (std::size_t n = 0; n < run.nodes(); ++n) {
+        kill_node_of(run, "worker-0");
+        run.sim().run_for(std::chrono::milliseconds{20}); // it is there
+    }
+    const auto failure = run.to_the_end().failure;
+    BOOST_REQUIRE(failure.has_value());
+    BOOST_TEST((failure->code() == errc::lost));
+    BOOST_TEST(failure->message().ends_with(
+                   "and no node is left to go on; " + store->latest_folder().string() +
+                   " is saved: start nodes and go on from it by --resume; where nobody has ended "
+                   "the nodes, see what they print"),
+               failure->message());
+}
+
 // As of a rack: the actor is on its way to nodes that are gone already.
 BOOST_AUTO_TEST_CASE(losses_of_nodes_to_which_an_actor_had_not_come_do_not_count) {
     program_sim run{5, shape_of(chain_program(), false), [](proto::ProgramApp::Builder app) {
