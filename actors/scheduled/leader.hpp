@@ -156,11 +156,16 @@ class leader final : public actor {
         so_far_state so_far = so_far_state::idle;
 
         std::string stopped_text() const {
-            std::string text = "stopped after " + counted(milestones, "sweep");
+            std::string text = "stopped after " +
+                               (milestones == 0 ? before_a_sweep() : counted(milestones, "sweep"));
             if (!files.empty())
                 text += "; what has been found is in " +
                         std::filesystem::path{files.front()}.parent_path().string();
             return text + onward_text();
+        }
+        // Numbers are of sweeps: without one there is nothing else to say of it.
+        std::string before_a_sweep() const {
+            return counted(phases, "phase") + ", before the end of a first sweep";
         }
         std::string onward_text() const {
             return checkpoint.empty() ? ""

@@ -102,6 +102,9 @@ void leader::end_if_over() {
         return;
     course_.all_have_ended();
     show_course();
+    if (report_.milestones == 0) // no sweep says how far the run is
+        for (const auto& [member, end] : answers_.ends)
+            report_.phases = std::max(report_.phases, end.number);
     for (std::size_t w = 0; w < workers(); ++w)
         if (dealing_.wanted[w]) // nobody needs it any more, and its failure would be the run's
             part_with(w, {errc::cancelled, "the run is over"});
@@ -253,10 +256,10 @@ void leader::finish(std::optional<error> failure) {
     std::vector<std::string> remarks;
     if (!report_.bound.empty())
         remarks.push_back("stop." + report_.bound + " reached");
+    if (report_.milestones == 0)
+        remarks.push_back("after " + report_.before_a_sweep());
     if (report_.losses > 0)
-        remarks.push_back(std::to_string(report_.losses) + (report_.losses == 1
-                                                                ? " actor lost on the way"
-                                                                : " actors lost on the way"));
+        remarks.push_back(counted(report_.losses, "actor") + " lost on the way");
     nlohmann::json json{{"result", report_.files},
                         {"phases", report_.phases},
                         {"nodes", cast_.agents().size()}}; // that are left

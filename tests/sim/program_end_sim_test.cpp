@@ -204,6 +204,25 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_saves_what_it_writes_as_its_result, *
         BOOST_TEST(compared > 40u);
 }
 
+// Which has no numbers to show.
+BOOST_AUTO_TEST_CASE(a_run_that_ends_before_a_first_sweep_says_how_many_phases_it_has_done) {
+    program_sim run{3,
+                    {.what = chain_program(), .data = std::make_shared<made_rows>(24, 18)},
+                    [](proto::ProgramApp::Builder app) {
+                        app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(
+                            1000000);
+                        app.initStop().setPhases(4);
+                    }};
+    const run_finished& end = run.to_the_end();
+    BOOST_TEST(!end.failure.has_value());
+    BOOST_TEST(run.news().milestones.empty());
+    BOOST_TEST(end.remarks ==
+                   (std::vector<std::string>{"stop.phases reached",
+                                             "after 4 phases, before the end of a first sweep"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(end.json.find("\"phases\":4") != std::string::npos, end.json);
+}
+
 // Between the probe that concludes a run and its end.
 BOOST_AUTO_TEST_CASE(a_stop_in_the_last_phases_takes_no_checkpoint_from_the_end) {
     for (const std::uint32_t window : {0u, 2u, 8u}) {
