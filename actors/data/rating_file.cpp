@@ -45,10 +45,11 @@ std::string_view unquoted(std::string_view field) {
     return has_quotes ? trimmed(field.substr(1, field.size() - 2)) : field;
 }
 
-// The first fields, and whether there are so many.
+// The first fields, whether there are so many, and what is behind them.
 struct rating_fields {
     std::string_view user, item, value;
     bool are_there = false;
+    std::string_view rest;
 };
 
 rating_fields fields_of(std::string_view line, separator between) {
@@ -64,7 +65,19 @@ rating_fields fields_of(std::string_view line, separator between) {
         fields[count++] = unquoted(trimmed(line.substr(0, end)));
         line = end == std::string_view::npos ? std::string_view{} : line.substr(end + mark.size());
     }
-    return {fields[0], fields[1], fields[2], count == fields.size()};
+    return {fields[0], fields[1], fields[2], count == fields.size(), unquoted(trimmed(line))};
+}
+
+// Seconds, or a date with or without the time of day.
+bool is_time(std::string_view text) {
+    constexpr std::string_view digits = "0123456789";
+    const std::string_view first = take_word(text);
+    if (text.empty() && text_number(first))
+        return true;
+    return digits.find(first.front()) != std::string_view::npos &&
+           first.find_first_of("-/") != std::string_view::npos &&
+           first.find_first_not_of("0123456789-/.:+TZ") == std::string_view::npos &&
+           text.find_first_not_of("0123456789-.:+Z") == std::string_view::npos;
 }
 
 std::string no_fields(separator between) {
@@ -93,6 +106,9 @@ std::string parse_rating(std::string_view line, separator between, rating& to) {
     const auto value = text_float(fields.value);
     if (!value)
         return "the rating: " + why_no_number(fields.value, if_large);
+    if (!fields.rest.empty() && !is_time(fields.rest))
+        return quoted(fields.rest) +
+               " behind the rating is no time, such as 978300760 or 2000-12-31; leave it out";
     to = {*user, *item, *value};
     return {};
 }

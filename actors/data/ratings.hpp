@@ -6,11 +6,12 @@
 //   LIBMF          USER ITEM RATING separated by blanks
 //   Matrix Market  coordinate: a row for each user, a column for each item (matrix_market_rows.hpp)
 //
-// plain or gzip, told apart by the first line; lines are in any order, what is behind a rating is passed over, and lines
-// without anything, too. Users and items are whole numbers of 64 bits, from 0 or 1 on, with gaps or without. Rows and
-// columns are those that any of the two files has, in the rising order of these numbers: users and items that only the test
-// has are kept, without ratings to learn from. Ratings are float32, up to rating_max. A user rates an item once: a second
-// rating is refused, and one of the test that is also there for training.
+// plain or gzip, told apart by the first line; lines are in any order. Behind a rating there may be a time, which is passed
+// over: seconds, or a date with or without the time of day. Lines without anything are passed over, too. Users and items are
+// whole numbers of 64 bits, from 0 or 1 on, with gaps or without. Rows and columns are those that any of the two files has,
+// in the rising order of these numbers: users and items that only the test has are kept, without ratings to learn from.
+// Ratings are float32, up to rating_max. A user rates an item once: a second rating is refused, and one of the test that is
+// also there for training.
 //
 // Memory: 20 bytes for each rating while they are read, then 8.
 //

@@ -67,7 +67,9 @@ BOOST_AUTO_TEST_CASE(all_formats_give_the_same_ratings) {
         "userId,movieId,rating,timestamp\r\n1,10,3.5,1\r\n1,40,5.0,2\r\n3,10,1.0,3\r\n",
         "1,10,3.5\n3,10,1\n1,40,5\n",
         "\"userId\",\"movieId\",\"rating\"\n\"1\",\"10\",\"3.5\"\n3,10,\"1\"\n1,40,5\n",
-        "3 10 1\n\n1  40 5.0\n 1 10 3.5 extra\n",
+        "3 10 1\n\n1  40 5.0\n 1 10 3.5 978301968\n",
+        "3,10,1,2005-04-02\n1,40,5,\"2005-04-02 23:53:47\"\n1,10,3.5,\n",
+        "3 10 1 2005-04-02T23:53:47Z\n1 40 5 2/4/2005 23:53\n1 10 3.5 1.5e9\n",
         "%%MatrixMarket matrix coordinate real general\n3 40 3\n3 10 1\n1 40 5\n1 10 3.5\n",
     };
     for (const std::string& format : formats) {
@@ -121,6 +123,12 @@ BOOST_AUTO_TEST_CASE(lines_that_are_no_ratings_are_refused) {
     BOOST_TEST(refused("1 B00 3\n") ==
                "tr: line 1: the item \"B00\" is not a whole number; give items numbers");
     BOOST_TEST(refused("1 99999999999999999999 3\n").starts_with("tr: line 1: the item \"9999"));
+    BOOST_TEST(refused("1 2 3\n1 3 4 5 stars\n") ==
+               "tr: line 2: \"5 stars\" behind the rating is no time, such as 978300760 or "
+               "2000-12-31; leave it out");
+    for (const std::string rest : {"x", "5 7", "2005-04-02 noon", "-", "1,000"})
+        BOOST_TEST(refused("1,2,3," + rest + "\n").find("behind the rating is no time") !=
+                   std::string::npos);
     BOOST_TEST(refused("1 2 nan\n") ==
                "tr: line 1: the rating: \"nan\" is not a number; fill in missing values, or leave "
                "the row out");
