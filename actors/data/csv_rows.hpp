@@ -2,7 +2,7 @@
 //
 // The first line decides: a tab in it separates, else a semicolon, else a comma; separators in "double quotes" do not
 // count. It has the names of the columns if nothing in it is a number. Names and numbers may be quoted, and have blanks
-// around them, and a "#" before the first name is no part of it. Blank lines are passed over. Rows are dense, and all of one
+// around them, and "# " before the first name is no part of it. Blank lines are passed over. Rows are dense, and all of one
 // length. Missing numbers are refused.
 //
 // Errors: as in line_reader.hpp; errc::usage for a target column that the file has not. Columns count from 0 in messages, as

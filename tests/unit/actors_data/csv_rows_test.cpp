@@ -104,12 +104,17 @@ BOOST_AUTO_TEST_CASE(target_columns_that_are_not_there_are_refused_with_those_th
     BOOST_TEST(csv_files::refused_text("1\n2\n", "0") == "a: line 2: the file holds no features");
 }
 
-BOOST_AUTO_TEST_CASE(a_mark_of_comments_before_the_names_is_no_part_of_them) {
-    for (const char* text : {"#a,b\n1,2\n", "# a,b\n1,2\n", "\"# a\",b\n1,2\n"}) {
+BOOST_AUTO_TEST_CASE(a_mark_of_comments_and_a_blank_before_the_names_are_no_part_of_them) {
+    for (const auto& [text, name] :
+         std::vector<std::pair<std::string, std::string>>{{"# a,b\n1,2\n", "a"},
+                                                          {"# \"a\",b\n1,2\n", "a"},
+                                                          {"#a,b\n1,2\n", "#a"},
+                                                          {"\"# a\",b\n1,2\n", "# a"},
+                                                          {"#\tb\n1\t2\n", "#"}}) {
         const auto source = open_matrix(csv(text, "b"));
         BOOST_REQUIRE(source.ok());
-        BOOST_TEST((source->shape().column_names == std::vector<std::string>{"a"}), text);
-        BOOST_TEST(open_matrix(csv(text, "a")).ok());
+        BOOST_TEST((source->shape().column_names == std::vector<std::string>{name}), text);
+        BOOST_TEST(open_matrix(csv(text, name)).ok());
     }
 }
 
