@@ -1,6 +1,7 @@
 // TSPLIB's problems: read_tsplib of instance_file.hpp.
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "actors/data/text_number.hpp"
@@ -66,6 +67,25 @@ std::uint64_t entries_of(part what, std::uint64_t n) noexcept {
     return n * (n - 1) / 2 + (has_diagonal ? n : 0);
 }
 
+// The number of cities whose matrix has so many entries; 0: none.
+std::uint64_t cities_of(part what, std::uint64_t entries) noexcept {
+    for (std::uint64_t n = limits::cities_min; n <= limits::matrix_cities_max; ++n)
+        if (entries_of(what, n) == entries)
+            return n;
+    return 0;
+}
+
+bool begins_with_number(std::string_view line) {
+    return text_number(take_word(line)).has_value();
+}
+
+std::uint64_t words_in(std::string_view line) {
+    std::uint64_t words = 0;
+    for (; !line.empty(); ++words)
+        take_word(line);
+    return words;
+}
+
 class tsplib_problem {
   public:
     explicit tsplib_problem(line_reader& lines) : lines_{lines} {}
@@ -90,11 +110,16 @@ class tsplib_problem {
     result<void> expect_dimension(const std::string& section);
     result<void> read_points(std::vector<point>& to, const std::string& section);
     result<void> read_matrix();
+    result<void> refuse_more(std::string_view line);
+    result<std::uint64_t> count_cities(std::uint64_t before);
+    error more_cities(std::uint64_t cities) const;
     result<instance> finish();
 
     error fail(const std::string& sentence) const { return lines_.fail(sentence); }
 
     line_reader& lines_;
+    std::set<std::string> keys_; // that have been read
+    std::string section_;        // the last one
     std::string name_;
     bool is_asymmetric_ = false;
     std::size_t cities_ = 0;
@@ -106,6 +131,10 @@ class tsplib_problem {
 
 result<void> tsplib_problem::take(const tsplib_entry& entry) {
     const auto& [key, value] = entry;
+    if (!section_.empty() && begins_with_number(key))
+        return refuse_more(key);
+    if (key != "COMMENT" && !keys_.insert(key).second)
+        return fail(key + " stands twice; leave one out");
     if (key == "TYPE")
         return take_type(value);
     if (key == "EDGE_WEIGHT_TYPE")
@@ -121,8 +150,6 @@ result<void> tsplib_problem::take(const tsplib_entry& entry) {
     if (key == "NAME")
         name_ = value;
     else if (key == "DIMENSION") {
-        if (cities_ != 0)
-            return fail("DIMENSION stands twice; leave one out");
         const auto cities = read_dimension(lines_, value, limits::cities_max);
         if (!cities)
             return cities.failure();
@@ -177,8 +204,7 @@ result<void> tsplib_problem::expect_dimension(const std::string& section) {
 result<void> tsplib_problem::read_points(std::vector<point>& to, const std::string& section) {
     if (auto ready = expect_dimension(section); !ready)
         return ready;
-    if (!to.empty())
-        return fail(section + " stands twice; leave one out");
+    section_ = section;
     if (!lines_.can_hold(cities_ * 6 - 1)) // "1 0 0" and the end of the line
         return fail("the file is too short for " + std::to_string(cities_) +
                     " cities; mend DIMENSION, or give all of them");
@@ -193,8 +219,11 @@ result<void> tsplib_problem::read_points(std::vector<point>& to, const std::stri
                         std::to_string(cities_) + "; give all of them");
         std::string_view rest = **line;
         const auto number = read_city_number(lines_, take_word(rest), cities_);
-        if (!number)
-            return number.failure();
+        if (!number) {
+            const error wrong = number.failure();
+            const auto all = count_cities(i + 1);
+            return all && *all > cities_ ? more_cities(*all) : wrong;
+        }
         if (is_there[*number])
             return fail("city " + std::to_string(*number + 1) + " stands twice; leave one out");
         is_there[*number] = true;
@@ -220,8 +249,7 @@ result<void> tsplib_problem::read_matrix() {
         return ready;
     if (!part_)
         return fail("EDGE_WEIGHT_SECTION before EDGE_WEIGHT_FORMAT; give the format first");
-    if (!lengths_.empty())
-        return fail("EDGE_WEIGHT_SECTION stands twice; leave one out");
+    section_ = "EDGE_WEIGHT_SECTION";
     if (cities_ > limits::matrix_cities_max)
         return fail("a matrix of more than " + std::to_string(limits::matrix_cities_max) +
                     " cities; give coordinates, or fewer cities");
@@ -258,11 +286,48 @@ result<void> tsplib_problem::read_matrix() {
                 lengths_[b * cities_ + a] = length;
         }
     }
-    if (!rest.empty())
-        return fail(troupe::quoted(rest) +
-                    " behind the last length of the matrix; mend DIMENSION or "
-                    "EDGE_WEIGHT_FORMAT");
-    return {};
+    return rest.empty() ? result<void>{} : refuse_more(rest);
+}
+
+// The lines that follow in the section, and those before.
+result<std::uint64_t> tsplib_problem::count_cities(std::uint64_t before) {
+    for (std::uint64_t cities = before;; ++cities) {
+        const auto line = lines_.next_filled();
+        if (!line)
+            return line.failure();
+        if (!*line || !begins_with_number(**line))
+            return cities;
+    }
+}
+
+error tsplib_problem::more_cities(std::uint64_t cities) const {
+    return fail(std::to_string(cities) + " cities in " + section_ + ", but DIMENSION is " +
+                std::to_string(cities_) + "; mend DIMENSION, or leave the others out");
+}
+
+// Numbers behind those of the section.
+result<void> tsplib_problem::refuse_more(std::string_view line) {
+    if (section_ != "EDGE_WEIGHT_SECTION") {
+        const auto all = count_cities(cities_ + 1);
+        return all ? more_cities(*all) : all.failure();
+    }
+    const error wrong = fail(troupe::quoted(line) + " behind the last length of the matrix; mend "
+                                                    "DIMENSION or EDGE_WEIGHT_FORMAT");
+    std::uint64_t lengths = entries_of(*part_, cities_) + words_in(line);
+    for (;;) {
+        const auto more = lines_.next_filled();
+        if (!more)
+            return more.failure();
+        if (!*more || !begins_with_number(**more))
+            break;
+        lengths += words_in(**more);
+    }
+    const std::uint64_t cities = cities_of(*part_, lengths);
+    return cities == 0
+               ? wrong
+               : fail(std::to_string(lengths) + " lengths in EDGE_WEIGHT_SECTION, those of " +
+                      std::to_string(cities) + " cities, but DIMENSION is " +
+                      std::to_string(cities_) + "; mend DIMENSION");
 }
 
 result<instance> tsplib_problem::finish() {

@@ -160,8 +160,35 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_used_is_refused_by_a_line_that_says_where) {
                "line 8: the file has no EDGE_WEIGHT_SECTION; give the lengths");
     BOOST_TEST(refusal(square.substr(13)) ==
                "line 2: NODE_COORD_SECTION before DIMENSION; give DIMENSION first");
-    BOOST_TEST(refusal("DIMENSION: 4\n" + square) ==
-               "line 2: DIMENSION stands twice; leave one out");
+    for (const std::string key : {"DIMENSION: 4", "NAME: a", "TYPE: TSP", "EDGE_WEIGHT_TYPE: ATT",
+                                  "EDGE_WEIGHT_FORMAT: FUNCTION", "NODE_COORD_TYPE: TWOD_COORDS"})
+        BOOST_TEST(refusal(key + "\n" + key + "\n" + square) ==
+                   "line 2: " + key.substr(0, key.find(':')) + " stands twice; leave one out");
+    BOOST_TEST(refusal(replaced(square, "EOF", "NODE_COORD_SECTION")) ==
+               "line 8: NODE_COORD_SECTION stands twice; leave one out");
+    BOOST_TEST(read("COMMENT: one\nCOMMENT: two\n" + square).cities() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_dimension_that_is_too_small_is_named_with_the_number_of_cities) {
+    const std::string more = " cities in NODE_COORD_SECTION, but DIMENSION is 3; mend DIMENSION, "
+                             "or leave the others out";
+    const std::string three = replaced(square, ": 4", ": 3");
+    BOOST_TEST(refusal(three) == "line 8: 4" + more);
+    BOOST_TEST(refusal(replaced(three, "EOF\n", "5 7 7\n6 8 8\n")) == "line 9: 6" + more);
+    BOOST_TEST(refusal(replaced(three, "2 0 300", "4 0 300")) == "line 8: 4" + more);
+    const std::string display = replaced(square, "EOF", "DISPLAY_DATA_SECTION") +
+                                "1 0 0\n2 0 1\n3 1 1\n4 1 0\n5 2 2\nEOF\n";
+    BOOST_TEST(refusal(display) == "line 14: 5 cities in DISPLAY_DATA_SECTION, but DIMENSION is 4; "
+                                   "mend DIMENSION, or leave the others out");
+    const std::string matrix = " in EDGE_WEIGHT_SECTION, those of 4 cities, but DIMENSION is 3; "
+                               "mend DIMENSION";
+    BOOST_TEST(refusal(explicit_file("FULL_MATRIX", "0 1 2 3\n1 0 4 5\n2 4 0 6\n3 5 6 0")) ==
+               "line 11: 16 lengths" + matrix);
+    BOOST_TEST(refusal(explicit_file("LOWER_DIAG_ROW", "0\n1 0\n2 3 0\n4 5 6 0")) ==
+               "line 11: 10 lengths" + matrix);
+    BOOST_TEST(refusal(explicit_file("UPPER_ROW", "1 2 3\n4")) ==
+               "line 8: \"4\" behind the last length of the matrix; mend DIMENSION or "
+               "EDGE_WEIGHT_FORMAT");
 }
 
 BOOST_AUTO_TEST_CASE(matrices_that_do_not_fit_are_refused) {
