@@ -105,6 +105,20 @@ error no_job(const node& tree, const app_file::sources& names, std::span<const a
     return names.fail(tree.where, "", "no job; give one of " + alternatives(keys));
 }
 
+// A file that has no keys: all that files of these kinds may have at their top.
+error no_keys(const node& tree, const app_file::sources& names, std::span<const app_kind> kinds) {
+    std::vector<std::string> keys;
+    for (const app_kind& kind : kinds)
+        for (const std::string& key : app_file::rules_of(kind.schema, kind.members).keys())
+            if (std::ranges::count(keys, key) == 0)
+                keys.push_back(key);
+    if (tree.what == node::kind::null)
+        return names.fail({}, "", "empty; it needs some of " + alternatives(keys));
+    return names.fail(tree.where, "",
+                      "must be a map with " + alternatives(keys) + ", not " +
+                          app_file::describe(tree));
+}
+
 // The kind that the file is of, by the keys at its top; those of other kinds are refused.
 result<const app_kind*> kind_of(const node& tree, const app_file::sources& names,
                                 std::span<const app_kind> kinds) {
@@ -122,8 +136,9 @@ result<const app_kind*> kind_of(const node& tree, const app_file::sources& names
         chosen = &*kind;
         by = &e;
     }
-    if (chosen == nullptr && kinds.size() > 1 && tree.what == node::kind::map)
-        return no_job(tree, names, kinds);
+    if (chosen == nullptr && kinds.size() > 1)
+        return tree.what == node::kind::map ? no_job(tree, names, kinds)
+                                            : no_keys(tree, names, kinds);
     if (chosen == nullptr)
         return &kinds.front(); // says what is missing
     for (const entry& e : tree.entries)

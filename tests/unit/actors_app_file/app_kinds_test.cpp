@@ -39,6 +39,9 @@ BOOST_AUTO_TEST_CASE(a_file_is_of_the_kind_whose_key_it_has) {
 
 BOOST_AUTO_TEST_CASE(a_file_of_no_kind_or_of_two_says_which_there_are) {
     BOOST_TEST(why_not("troupe: 1\n") == "app.yaml:1:1: no job; give one of model or counter");
+    const std::string all = "troupe, data, model, train, topology, checkpoint, base or counter";
+    BOOST_TEST(why_not("# nothing\n") == "app.yaml: empty; it needs some of " + all);
+    BOOST_TEST(why_not("- 1") == "app.yaml:1:1: must be a map with " + all + ", not a list");
     BOOST_TEST(why_not("troupe: 1\ncounter: {}\nmodel: {}\n") ==
                "app.yaml:3:1: model: conflicts with \"counter\" at app.yaml:2:1; an app file is "
                "one job, with one of model or counter");
