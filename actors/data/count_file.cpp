@@ -9,6 +9,7 @@
 #include "actors/data/text_words.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe {
 
@@ -121,8 +122,8 @@ std::string take_lda_line(std::string_view line, count_reader& counts, std::uint
             return why;
     }
     if (found != *pairs)
-        return std::to_string(found) + " words, but the line begins with " +
-               std::to_string(*pairs) + "; correct it";
+        return counted(found, "word") + ", but the line begins with " + std::to_string(*pairs) +
+               "; correct it";
     return counts.end_document(number);
 }
 
@@ -173,7 +174,7 @@ result<uci_sizes> read_uci_sizes(line_reader& lines, std::uint64_t documents,
     if (!words)
         return words.failure();
     if (words_of_vocabulary > 0 && *words != words_of_vocabulary)
-        return lines.fail(std::to_string(*words) + " words, but the vocabulary has " +
+        return lines.fail(counted(*words, "word") + ", but the vocabulary has " +
                           std::to_string(words_of_vocabulary) + "; is it another file's?");
     const auto entries = read_size(lines, "entries", documents * *words);
     if (!entries)

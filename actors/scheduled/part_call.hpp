@@ -33,7 +33,9 @@ inline error has_thrown(const char* name, std::optional<std::uint64_t> phase, co
     std::string sentence = name;
     if (phase)
         sentence += " of phase " + std::to_string(*phase);
-    return {errc::numeric, sentence + " of the program has thrown an exception: " + what};
+    sentence += " of the program has thrown an exception";
+    return {errc::numeric,
+            sentence + (*what == '\0' ? " without a text" : ": " + std::string{what})};
 }
 
 template <std::invocable Call>

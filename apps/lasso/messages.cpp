@@ -9,6 +9,7 @@
 
 #include "apps/lasso/lasso_limits.hpp"
 #include "schemas/base/limits.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::lasso {
 
@@ -88,8 +89,7 @@ std::string describe_update(const payload& request) {
     const auto chosen = read<std::int32_t>(request, 0, "the chosen variables");
     if (!chosen)
         return chosen.failure().message();
-    std::string text =
-        std::to_string(chosen->size()) + (chosen->size() == 1 ? " variable" : " variables");
+    std::string text = counted(chosen->size(), "variable");
     const auto first = chosen->first(std::min(shown, chosen->size()));
     for (std::size_t i = 0; i < first.size(); ++i)
         text += (i == 0 ? ": " : " ") + std::to_string(first[i]);

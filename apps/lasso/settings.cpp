@@ -6,6 +6,7 @@
 
 #include "apps/lasso/lasso.capnp.h"
 #include "apps/lasso/lasso_limits.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::lasso {
 
@@ -79,9 +80,9 @@ result<void> check(const scheduled::program_site& site) {
                                      "is 0; use a gap such as 1e-6");
     if (s.count * columns > limits::coefficients_max)
         return wrong("penalty.path.count",
-                     std::to_string(s.count) + " values for " + std::to_string(columns) +
-                         " columns make a result of more than 8 GiB; use at most " +
-                         std::to_string(limits::coefficients_max / columns) + " values");
+                     counted(s.count, "value") + " for " + counted(columns, "column") +
+                         " make a result of more than 8 GiB; use at most " +
+                         counted(limits::coefficients_max / columns, "value"));
     return {};
 }
 

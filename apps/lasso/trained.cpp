@@ -8,6 +8,7 @@
 #include "actors/scheduled/written_files.hpp"
 #include "apps/lasso/logistic.hpp"
 #include "apps/lasso/target_classes.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::lasso {
 
@@ -144,7 +145,7 @@ result<trained_lasso> open(const result_use& use, const lasso_settings& settings
 result<void> check_columns(const trained_lasso& model, const result_use& use) {
     const std::uint64_t columns = use.data.columns;
     if (columns > model.columns || (columns < model.columns && !use.data.is_sparse))
-        return error{errc::usage, "the data has " + std::to_string(columns) + " columns, but " +
+        return error{errc::usage, "the data has " + counted(columns, "column") + ", but " +
                                       use.directory.string() + " is of data with " +
                                       std::to_string(model.columns) +
                                       "; give data with the same columns"};

@@ -6,6 +6,7 @@
 
 #include "apps/lda/lda.capnp.h"
 #include "apps/lda/lda_limits.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::lda {
 
@@ -69,8 +70,8 @@ result<void> check(const scheduled::program_site& site) {
         return wrong("topics", std::to_string(read->topics) + " topics of " +
                                    std::to_string(words) +
                                    " words make a result of more than 8 GiB; use at most " +
-                                   std::to_string(limits::counts_max / words) +
-                                   " topics, or leave out rare words");
+                                   counted(limits::counts_max / words, "topic") +
+                                   ", or leave out rare words");
     return {};
 }
 

@@ -7,6 +7,7 @@
 #include "apps/tsp/instance_file.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "apps/tsp/tsplib_lines.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::tsp {
 
@@ -82,7 +83,8 @@ result<instance> read_coordinates(line_reader& lines) {
     if (!read)
         return read.failure();
     if (points.size() < limits::cities_min)
-        return lines.fail("a tour of " + std::to_string(points.size()) + " cities; give 3 or more");
+        return lines.fail("a tour of " + counted(points.size(), "city", "cities") +
+                          "; give 3 or more");
     if (span_of(points) < span_min)
         return lines.fail("the cities lie within less than 100 units, but lengths are rounded to "
                           "whole units; scale the coordinates");

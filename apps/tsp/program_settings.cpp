@@ -7,6 +7,7 @@
 
 #include "apps/tsp/tsp.capnp.h"
 #include "apps/tsp/tsp_limits.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::tsp {
 
@@ -103,7 +104,7 @@ result<void> check(const scheduled::program_site& site) {
         return wrong("local_search", "none leaves what an ant of a focused colony has cut as it "
                                      "is; give lin_kernighan, or another colony");
     if (site.data.rows < limits::cities_min || site.data.rows > limits::cities_max)
-        return wrong("data", "has " + std::to_string(site.data.rows) + " cities; give " +
+        return wrong("data", "has " + counted(site.data.rows, "city", "cities") + "; give " +
                                  std::to_string(limits::cities_min) + " to " +
                                  std::to_string(limits::cities_max));
     if (c.kind == colony_kind::ant_system && c.ants > ant_cities_max / site.data.rows)

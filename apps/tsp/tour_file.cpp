@@ -9,6 +9,7 @@
 #include "actors/scheduled/written_files.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "apps/tsp/tsplib_lines.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::tsp {
 
@@ -45,8 +46,9 @@ result<std::vector<city>> read_order(line_reader& lines, std::size_t cities) {
         }
     }
     if (tour.size() != cities)
-        return lines.fail("the tour visits " + std::to_string(tour.size()) + " cities instead of " +
-                          std::to_string(cities) + "; give the tour of this problem");
+        return lines.fail("the tour visits " + counted(tour.size(), "city", "cities") +
+                          " instead of " + std::to_string(cities) +
+                          "; give the tour of this problem");
     return tour;
 }
 
@@ -86,8 +88,9 @@ result<std::vector<city>> read_tour(const std::string& path, const instance& of)
             if (!cities)
                 return cities.failure();
             if (*cities != of.cities())
-                return lines->fail("a tour of " + value + " cities, but the problem has " +
-                                   std::to_string(of.cities()) + "; give the tour of this problem");
+                return lines->fail("a tour of " + counted(*cities, "city", "cities") +
+                                   ", but the problem has " + std::to_string(of.cities()) +
+                                   "; give the tour of this problem");
         }
     }
 }

@@ -8,6 +8,7 @@
 #include "apps/tsp/instance_file.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "apps/tsp/tsplib_lines.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::tsp {
 
@@ -215,7 +216,7 @@ result<void> tsplib_problem::read_points(std::vector<point>& to, const std::stri
         if (!line)
             return line.failure();
         if (!*line || **line == "EOF")
-            return fail(std::to_string(i) + " cities in " + section + ", but DIMENSION is " +
+            return fail(counted(i, "city", "cities") + " in " + section + ", but DIMENSION is " +
                         std::to_string(cities_) + "; give all of them");
         std::string_view rest = **line;
         const auto number = read_city_number(lines_, take_word(rest), cities_);
@@ -268,7 +269,7 @@ result<void> tsplib_problem::read_matrix() {
                 if (!line)
                     return line.failure();
                 if (!*line || **line == "EOF" || looks_like_tsplib(**line))
-                    return fail("the matrix has " + std::to_string(taken) + " lengths instead of " +
+                    return fail("the matrix has " + counted(taken, "length") + " instead of " +
                                 std::to_string(all) + "; give all of them");
                 rest = **line;
             }

@@ -5,6 +5,7 @@
 
 #include "actors/data/text_number.hpp"
 #include "apps/tsp/tsp_limits.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::tsp {
 
@@ -35,7 +36,7 @@ result<std::size_t> read_dimension(const line_reader& lines, const std::string& 
     if (!number)
         return lines.fail("DIMENSION " + troupe::quoted(value) + " is not a whole number");
     if (*number < limits::cities_min)
-        return lines.fail("a tour of " + value + " cities; give 3 or more");
+        return lines.fail("a tour of " + counted(*number, "city", "cities") + "; give 3 or more");
     if (*number > max)
         return lines.fail("more than " + std::to_string(max) + " cities; give fewer");
     return static_cast<std::size_t>(*number);

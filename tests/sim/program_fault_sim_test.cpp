@@ -297,6 +297,9 @@ BOOST_AUTO_TEST_CASE(what_is_thrown_may_be_anything) {
                    throw std::bad_alloc{};
                }).find("push of the program: no memory is left; use more nodes") !=
                std::string::npos);
+    BOOST_TEST(failure_by([] {
+                   throw std::runtime_error{""};
+               }).ends_with("has thrown an exception without a text"));
     BOOST_TEST(failure_by([] { throw 3; }).find("push of phase 0 of the program has thrown") !=
                std::string::npos);
 }

@@ -73,9 +73,9 @@ class program_of_data final : public job {
                                      counted(shape.rows, "row") +
                                      " of data; give at most as many workers as rows");
         if (schedulers() > shape.columns)
-            return app_.error_at("schedule.shards", std::to_string(schedulers()) + " shards for " +
-                                                        std::to_string(shape.columns) +
-                                                        " variables; give at most as many");
+            return app_.error_at("schedule.shards", counted(schedulers(), "shard") + " for " +
+                                                        counted(shape.columns, "variable") +
+                                                        "; give at most as many");
         if (blocks(devices) > shape.columns)
             return app_.error_at("schedule.rotation", counted(blocks(devices), "block") + " for " +
                                                           counted(shape.columns, "variable") +
@@ -96,14 +96,14 @@ class program_of_data final : public job {
         json["rows"] = run.shares.data.rows;
         json["variables"] = run.shares.data.columns;
         json["entries"] = run.shares.data.entries;
-        std::string text = "program " + what_.name + ": " + std::to_string(run.shares.data.rows) +
-                           " rows, " + std::to_string(run.shares.data.columns) + " variables, " +
-                           std::to_string(run.shares.data.entries) + " entries\n";
+        std::string text = "program " + what_.name + ": " + counted(run.shares.data.rows, "row") +
+                           ", " + counted(run.shares.data.columns, "variable") + ", " +
+                           counted(run.shares.data.entries, "entry", "entries") + '\n';
         for (std::size_t w = 0; w < run.shares.rows.size(); ++w) {
             const std::string where = where_text(site.devices[w % site.devices.size()]);
             text += "worker-" + std::to_string(w) + " on " + where + ": " +
-                    std::to_string(run.shares.rows[w].count) + " rows, " +
-                    std::to_string(run.shares.entries[w]) + " entries\n";
+                    counted(run.shares.rows[w].count, "row") + ", " +
+                    counted(run.shares.entries[w], "entry", "entries") + '\n';
             json["workers"].push_back({{"device", where},
                                        {"rows", run.shares.rows[w].count},
                                        {"entries", run.shares.entries[w]}});
@@ -112,14 +112,14 @@ class program_of_data final : public job {
             const std::string where =
                 where_text(site.devices[s % run.shares.rows.size() % site.devices.size()]);
             text += "scheduler-" + std::to_string(s) + " beside " + where + ": " +
-                    std::to_string(run.shares.variables[s].count) + " variables\n";
+                    counted(run.shares.variables[s].count, "variable") + '\n';
             json["schedulers"].push_back(
                 {{"device", where}, {"variables", run.shares.variables[s].count}});
         }
         for (std::size_t b = 0; b < run.shares.blocks.size(); ++b) {
             const std::size_t w = b * run.shares.rows.size() / run.shares.blocks.size();
             text += "block " + std::to_string(b) + " first with worker-" + std::to_string(w) +
-                    ": " + std::to_string(run.shares.blocks[b].count) + " variables\n";
+                    ": " + counted(run.shares.blocks[b].count, "variable") + '\n';
             json["blocks"].push_back({{"worker", w}, {"variables", run.shares.blocks[b].count}});
         }
         return planned_job{text, json.dump(), {}};

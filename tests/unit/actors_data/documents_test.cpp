@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(wrong_lines_of_lda_c_are_refused) {
     BOOST_TEST(refused(counts("1 0\n")) ==
                "a: line 1: \"0\" is no WORD:COUNT; separate them by a colon, and pairs by blanks");
     BOOST_TEST(refused(counts("2 0:1\n")) ==
-               "a: line 1: 1 words, but the line begins with 2; correct it");
+               "a: line 1: 1 word, but the line begins with 2; correct it");
     BOOST_TEST(refused(counts("2 5:1 5:2\n")) ==
                "a: line 1: the word 5 twice in a document; leave one of them out");
     for (const char* count : {"0", "-1", "1.5", "16777217", "99999999999999999999", ""})

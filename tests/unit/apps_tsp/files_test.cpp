@@ -138,6 +138,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_used_is_refused_by_a_line_that_says_where) {
                "line 1: TYPE \"CVRP\" is not supported; give a TSP or an ATSP");
     BOOST_TEST(refusal(replaced(square, ": 4", ": 2")) ==
                "line 1: a tour of 2 cities; give 3 or more");
+    BOOST_TEST(refusal(replaced(square, ": 4", ": 1")) ==
+               "line 1: a tour of 1 city; give 3 or more");
     BOOST_TEST(refusal(replaced(square, ": 4", ": -4")) ==
                "line 1: DIMENSION \"-4\" is not a whole number");
     BOOST_TEST(refusal(replaced(square, ": 4", ": 5")) ==
