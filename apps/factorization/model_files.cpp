@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/data/npy_elements.hpp"
+#include "actors/scheduled/damaged_result.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/factorization/factorization_limits.hpp"
 #include "schemas/base/limits.hpp"
@@ -53,15 +54,15 @@ result<std::vector<float>> read_array(const std::filesystem::path& path,
                                       const std::vector<std::size_t>& shape) {
     auto elements = npy_elements::open(path.string());
     if (!elements)
-        return elements.failure();
+        return scheduled::damaged_array(path, elements.failure());
     if (elements->header().shape != shape)
-        return elements->fail_header("its shape is not the one that model.json says; both must be "
-                                     "of the same run");
+        return scheduled::damaged_result(path, "its shape is not the one that model.json says");
     std::vector<float> values(elements->header().elements);
-    if (auto read = elements->read(values); !read)
-        return read.failure();
-    if (auto end = elements->expect_end(); !end)
-        return end.failure();
+    auto read = elements->read(values);
+    if (read)
+        read = elements->expect_end();
+    if (!read)
+        return scheduled::damaged_array(path, read.failure());
     return values;
 }
 
@@ -75,15 +76,13 @@ result<std::vector<std::string>> read_names(const std::filesystem::path& path,
     if (!length)
         return length.failure();
     if (*length / name_line_bytes_max > count)
-        return error{errc::data, path.string() + ": too long for the names that model.json says; "
-                                                 "both must be of the same run"};
+        return scheduled::damaged_result(path, "too long for the names that model.json says");
     std::ifstream file{path, std::ios::binary};
     std::vector<std::string> names;
     for (std::string line; names.size() <= count && std::getline(file, line);)
         names.push_back(std::move(line));
     if (names.size() != count)
-        return error{errc::data, path.string() + ": has not as many lines as model.json says; both "
-                                                 "must be of the same run"};
+        return scheduled::damaged_result(path, "has not as many lines as model.json says");
     return names;
 }
 

@@ -8,6 +8,7 @@
 #include "actors/data/line_reader.hpp"
 #include "actors/data/npy_elements.hpp"
 #include "actors/data/text_number.hpp"
+#include "actors/scheduled/damaged_result.hpp"
 #include "apps/lasso/lasso_limits.hpp"
 #include "apps/lasso/result_files.hpp"
 #include "apps/lasso/trained.hpp"
@@ -29,10 +30,10 @@ struct summary {
     loss_kind loss = loss_kind::squared;
 };
 
+using scheduled::damaged_array;
+
 error damaged(const std::filesystem::path& file, const std::string& sentence) {
-    return {errc::data, file.string() + ": " + sentence +
-                            "; the folder is damaged, or files of "
-                            "other runs are in it"};
+    return scheduled::damaged_result(file, sentence);
 }
 
 result<nlohmann::json> read_summary_object(const std::filesystem::path& file) {
@@ -109,8 +110,11 @@ result<std::vector<solution>> read_path(const std::filesystem::path& file, std::
     const auto header = lines->next();
     if (!header)
         return header.failure();
+    const auto damaged_line = [&](const std::string& sentence) {
+        return damaged(file, "line " + std::to_string(lines->line()) + ": " + sentence);
+    };
     if (*header != path_header)
-        return lines->fail("does not begin with " + std::string{path_header});
+        return damaged_line("does not begin with " + std::string{path_header});
     for (;;) {
         const auto line = lines->next_filled();
         if (!line)
@@ -122,12 +126,12 @@ result<std::vector<solution>> read_path(const std::filesystem::path& file, std::
             const std::size_t end = std::min((*line)->find(',', at), (*line)->size());
             const auto number = text_number((*line)->substr(at, end - at));
             if (!number || numbers.size() == 5)
-                return lines->fail("is not five numbers");
+                return damaged_line("is not five numbers");
             numbers.push_back(*number);
             at = end + 1;
         }
         if (numbers.size() != 5)
-            return lines->fail("is not five numbers");
+            return damaged_line("is not five numbers");
         if (all.size() == lambdas)
             return damaged(file, "more lines than the summary has lambdas");
         all.push_back({{numbers[0], numbers[1], numbers[2], numbers[4], numbers[3]}, {}, {}});
@@ -142,7 +146,7 @@ result<npy_elements> open_array(const std::filesystem::path& file,
                                 const std::vector<std::size_t>& shape) {
     auto array = npy_elements::open(file.string());
     if (!array)
-        return array.failure();
+        return damaged_array(file, array.failure());
     if (array->header().type != npy_type::f8 || array->header().shape != shape)
         return damaged(file, "is not float64 of as many numbers as the summary says");
     return array;
@@ -177,12 +181,13 @@ result<void> read_coefficients(const std::filesystem::path& file, std::uint64_t 
             return result<void>{};
         };
         if (auto read = each_number(*array, columns, take); !read)
-            return read;
+            return damaged_array(file, read.failure());
         if (static_cast<double>(s.columns.size()) != s.numbers.used)
             return damaged(file, counted(s.columns.size(), "coefficient") +
                                      " where path.csv has another number");
     }
-    return array->expect_end();
+    const auto end = array->expect_end();
+    return end ? end : damaged_array(file, end.failure());
 }
 
 // Coefficients of the columns as they are in files, from those of the scaled ones.
@@ -203,9 +208,10 @@ result<void> unscale(const std::filesystem::path& file, std::uint64_t columns,
         }
         return {};
     };
-    if (auto read = each_number(*array, columns, divide); !read)
-        return read;
-    return array->expect_end();
+    auto read = each_number(*array, columns, divide);
+    if (read)
+        read = array->expect_end();
+    return read ? read : damaged_array(file, read.failure());
 }
 
 result<std::vector<std::string>> read_names(const std::filesystem::path& file,

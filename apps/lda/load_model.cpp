@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/data/npy_elements.hpp"
+#include "actors/scheduled/damaged_result.hpp"
 #include "apps/lda/lda_limits.hpp"
 #include "apps/lda/topic_model.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::lda {
 
@@ -18,6 +20,9 @@ namespace {
 constexpr std::uint64_t summary_bytes_max = 1u << 16;
 // A name may be of 128 bytes, which may be written as several each.
 constexpr std::uint64_t word_bytes_max = 4 * troupe::limits::name_bytes_max + 1;
+
+using scheduled::damaged_array;
+using scheduled::damaged_result;
 
 error bad(const std::filesystem::path& file, const std::string& sentence) {
     return {errc::data, file.string() + ": " + sentence};
@@ -55,39 +60,40 @@ result<topic_model> read_summary(const std::filesystem::path& file) {
 result<void> read_counts(const std::filesystem::path& file, topic_model& model) {
     auto elements = npy_elements::open(file.string());
     if (!elements)
-        return elements.failure();
+        return damaged_array(file, elements.failure());
     if (!elements->is_whole() ||
         elements->header().shape != std::vector<std::size_t>{model.words, model.topics})
-        return bad(file, "has other counts than summary.json says: " + std::to_string(model.words) +
-                             " words and " + std::to_string(model.topics) + " topics");
+        return damaged_result(
+            file, "has other counts than summary.json says: " + std::to_string(model.words) +
+                      " words and " + std::to_string(model.topics) + " topics");
     model.counts.reserve(model.words * model.topics);
     model.totals.assign(model.topics, 0);
     std::vector<std::int64_t> row(model.topics);
     for (std::uint64_t word = 0; word < model.words; ++word) {
         if (auto read = elements->read(std::span{row}); !read)
-            return read;
+            return damaged_array(file, read.failure());
         for (std::uint32_t k = 0; k < model.topics; ++k) {
             if (row[k] < 0 || row[k] > INT32_MAX)
-                return bad(file, "word " + std::to_string(word) + " has a count of " +
-                                     std::to_string(row[k]));
+                return damaged_result(file, "word " + std::to_string(word) + " has a count of " +
+                                                std::to_string(row[k]));
             model.counts.push_back(static_cast<std::int32_t>(row[k]));
             model.totals[k] += row[k];
         }
     }
-    return elements->expect_end();
+    const auto end = elements->expect_end();
+    return end ? end : damaged_array(file, end.failure());
 }
 
 result<void> read_names(const std::filesystem::path& file, topic_model& model) {
     std::ifstream in{file, std::ios::binary};
     if (const auto length = file_length(file);
         in && (!length || *length / word_bytes_max > model.words))
-        return bad(file, "is too long for " + std::to_string(model.words) +
-                             " words; the folder is damaged, or files of other runs are in it");
+        return damaged_result(file, "is too long for " + std::to_string(model.words) + " words");
     for (std::string name; in && std::getline(in, name);)
         model.names.push_back(name);
     if (!model.names.empty() && model.names.size() != model.words)
-        return bad(file, "has " + std::to_string(model.names.size()) + " words instead of " +
-                             std::to_string(model.words));
+        return damaged_result(file, "has " + counted(model.names.size(), "word") + " instead of " +
+                                        std::to_string(model.words));
     std::unordered_set<std::string> seen;
     for (const std::string& name : model.names)
         if (!seen.insert(name).second)

@@ -302,8 +302,14 @@ BOOST_AUTO_TEST_CASE(refuse_damaged_files) {
     run.refused_with("path.csv", replaced(path, "0.25,1.5,3e-07,3,-1\n", ""));
     run.refused_with("path.csv", path + "0.1,1,1,1,1\n");
     run.refused_with("path.csv", replaced(path, "3e-07,3", "3e-07,2"));
-    run.refused_with("coefficients.npy", npy.substr(0, npy.size() - 1));
-    run.refused_with("coefficients.npy", npy + "x");
+    for (const std::string& damaged :
+         {npy.substr(0, npy.size() - 1), npy.substr(0, 100), npy + "x", std::string{"x"}}) {
+        const std::string why = run.refused_with("coefficients.npy", damaged);
+        BOOST_TEST(says(why, "coefficients.npy: is not the whole array that the run has written; "
+                             "the folder is damaged"));
+        BOOST_TEST(says(why, "run again"));
+        BOOST_TEST(!says(why, "fetch"));
+    }
     run.refused_with("coefficients.npy", replaced(npy, "(3, 5)", "(5, 3)"));
     run.refused_with("coefficients.npy", replaced(npy, "<f8", "<i8"));
     std::string broken = npy;
