@@ -31,6 +31,23 @@ class Scripts(TroupeTest):
                 self.assertNotIn("building", shown.stdout)
                 self.assertNotIn("set -euo", shown.stdout)
 
+    def test_a_program_of_ones_own_asks_for_the_build_folder_that_is_there(self):
+        shutil.copy(SOURCE / "tools/program", self.folder / "tools")
+        (self.folder / "tools/setup").write_text("#!/bin/sh\necho building; exit 7\n")
+        own = self.folder / "own"
+        own.mkdir()
+        self.assertEqual(subprocess.run([self.folder / "tools/program", own], capture_output=True).returncode, 7)
+        other = self.folder / "build-release"
+        for name, text in (("tools/troupe/troupe", "#!/bin/sh\n"),
+                           ("meson-info/meson-info.json", f'{{"directories": {{\n"source": "{self.folder}"}}}}')):
+            (other / name).parent.mkdir(parents=True)
+            (other / name).write_text(text)
+            (other / name).chmod(0o755)
+        ended = subprocess.run([self.folder / "tools/program", own], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+        self.assertEqual(ended.stderr, f"program: {self.folder}/build has no troupe, but {other} has; "
+                                       f"name it: tools/program --build {other} {own}\n")
+
     def setup_with(self, meson, ninja):
         """tools/setup with these scripts in place of Meson and Ninja, where all packages are installed."""
         programs = self.folder / "programs"
