@@ -26,9 +26,9 @@ error end_is_unsaved(const error& why, const std::string& checkpoint) {
                             (checkpoint.empty() ? "the beginning" : checkpoint)};
 }
 
-// What is exhausted is memory. A part that says itself what to use knows better.
+// What is exhausted is memory; a part whose own limit is reached says itself what to use, as errc::usage.
 error advised(const error& why, const std::string& more_memory) {
-    if (why.code() != errc::exhausted || why.message().find("; use ") != std::string::npos)
+    if (why.code() != errc::exhausted)
         return why;
     return {why.code(),
             why.message() + "; use more nodes, each of which holds fewer rows" + more_memory};

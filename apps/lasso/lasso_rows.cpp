@@ -162,8 +162,8 @@ result<payload> lasso_rows::push(const scheduled::phase& p, compute_context&) {
             update_partial{products, residual_sum, {answer.products, answer.numbers, false}, {}});
     }
     if (entries_of(request->gram) > limits::phase_products_max)
-        return error{errc::exhausted, "a phase asks for more products of columns than a worker "
-                                      "makes at once; use a smaller set"};
+        return error{errc::usage, "a phase asks for more products of columns than a worker "
+                                  "makes at once; use a smaller set"};
     std::vector<double> gram(entries_of(request->gram));
     std::span<double> to = gram;
     for (const gram_block& block : request->gram)
@@ -182,9 +182,8 @@ result<payload> lasso_rows::push_columns(const update_request& request,
     for (const std::int32_t column : request.columns)
         entries += fitted_sparse().entries(static_cast<std::size_t>(column));
     if (entries > limits::gathered_entries_max)
-        return error{errc::exhausted,
-                     "a phase asks for more entries of columns than a worker sends "
-                     "at once; use a smaller set"};
+        return error{errc::usage, "a phase asks for more entries of columns than a worker sends "
+                                  "at once; use a smaller set"};
     auto answer = make_columns_answer(
         *options_.memory, update_partial{products, residual_sum, {}, {fit_->rows(), {}, {}, {}}},
         {request.columns.size(), entries});

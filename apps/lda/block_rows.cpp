@@ -23,8 +23,8 @@ result<block_reader> block_reader::open(const scheduled::payload& block, std::ui
 
 result<scheduled::payload> block_writer::finish(memory_pool& memory) const {
     if (rows_.size() > limits::block_numbers_max)
-        return error{errc::exhausted, "a block of words has more than 1 GiB of counts; use more of "
-                                      "schedule.rotation.blocks_per_worker, or more workers"};
+        return error{errc::usage, "a block of words has more than 1 GiB of counts; use more of "
+                                  "schedule.rotation.blocks_per_worker, or more workers"};
     return scheduled::payload_of(memory, starts_, rows_);
 }
 

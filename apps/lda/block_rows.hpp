@@ -38,7 +38,7 @@ class block_writer {
         starts_.push_back(static_cast<std::int64_t>(rows_.size()));
     }
     std::size_t numbers() const noexcept { return rows_.size(); }
-    // errc::exhausted for a block that is too large to be sent.
+    // errc::usage for a block that is too large to be sent.
     result<scheduled::payload> finish(memory_pool& memory) const;
 
   private:

@@ -35,9 +35,9 @@ result<document_order> document_order::make(memory_pool& memory, const word_toke
         count += (size + std::uint64_t{lanes} - 1) / lanes * lanes;
     }
     if (count > UINT32_MAX)
-        return error{errc::exhausted, "a worker has " + std::to_string(tokens.tokens()) +
-                                          " tokens, but sampler: metropolis takes at most 4 "
-                                          "billion; use more workers"};
+        return error{errc::usage, "a worker has " + std::to_string(tokens.tokens()) +
+                                      " tokens, but sampler: metropolis takes at most 4 "
+                                      "billion; use more workers"};
     auto places = tensor::allocate(memory, data_type::int32, {tokens.tokens()});
     auto own = tensor::allocate(memory, data_type::uint8, {2 * count});
     auto counts = tensor::allocate(memory, data_type::int32, {std::uint64_t{counted} * topics});

@@ -26,7 +26,7 @@ namespace troupe::lda {
 
 class document_order {
   public:
-    // errc::exhausted also for more than 2^32 places. Topics are no_topic.
+    // errc::exhausted where the pool has no room, errc::usage for more than 2^32 places. Topics are no_topic.
     static result<document_order> make(memory_pool& memory, const word_tokens& tokens,
                                        std::uint32_t topics);
 

@@ -111,7 +111,7 @@ result<void> open(const program_app& app, const result_choice& choice, opened_re
 }
 
 int refuse(const error& why) {
-    if (why.code() == errc::exhausted && why.message().find("; use ") == std::string::npos)
+    if (why.code() == errc::exhausted)
         return report({why.code(), why.message() + "; use fewer rows, or a larger bound: "
                                                    "--memory-mb"});
     return why.code() == errc::cancelled ? stopped(why) : report(why);
