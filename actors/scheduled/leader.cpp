@@ -135,8 +135,10 @@ void leader::probe_done(proto::ProbeDone::Reader body, const frame& f) {
     ++report_.milestones;
     report_.milestone_began = now();
     report_.milestone_phase = report_.phases;
-    if (!f.tensors().empty())
-        write_so_far({f.tensors().begin(), f.tensors().end()});
+    if (!f.tensors().empty()) {
+        report_.so_far.newest.emplace(f.tensors().begin(), f.tensors().end());
+        write_so_far();
+    }
 }
 
 void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {

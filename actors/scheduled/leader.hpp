@@ -61,11 +61,12 @@ class leader final : public actor {
     // What the run is to do besides its phases.
     enum class wish : std::uint8_t { go_on, stop };
     enum class commit_state : std::uint8_t { none, marked, writing }; // of one that is under way
-    enum class so_far_state : std::uint8_t {
-        idle,
-        writing,
-        failed
-    }; // of what there is of the result
+    // Of what there is of the result while the run goes on.
+    struct written_so_far {
+        enum class state : std::uint8_t { idle, writing, failed };
+        state now = state::idle;
+        std::optional<payload> newest; // that waits until it can be written
+    };
 
     void on_start() override;
     void on_down(actor_address who, const error& why) override;
@@ -106,7 +107,7 @@ class leader final : public actor {
     // ---- the end ----
     void ended(proto::ProgramEnded::Reader body, const frame& f);
     void end_if_over();
-    void write_so_far(payload so_far);
+    void write_so_far();
     void write_result();
     void stop(proto::StopRun::Reader body, const frame& f);
     void finish(std::optional<error> failure);
@@ -153,7 +154,7 @@ class leader final : public actor {
         std::string checkpoint;            // folder of the last one
         std::string bound;                 // of `stop`, that has ended the run
         standstill still;
-        so_far_state so_far = so_far_state::idle;
+        written_so_far so_far;
 
         std::string stopped_text() const {
             std::string text = "stopped after " +

@@ -165,25 +165,30 @@ result<void> open_result(const result_site& site, const std::string& mark) {
 
 } // namespace
 
-// Nobody is dealt rows meanwhile: a later deal begins with the first one.
-void leader::write_so_far(payload so_far) {
+// The newest, when none is being written and nobody is dealt rows: a later deal begins with the first one.
+void leader::write_so_far() {
     const auto& write = options_.what.what->write_so_far;
     if (!options_.what.app.hasResult() || !write || course_.now() != run_course::running ||
-        report_.so_far != so_far_state::idle)
+        report_.so_far.now != written_so_far::state::idle || !report_.so_far.newest)
         return;
-    report_.so_far = so_far_state::writing;
+    report_.so_far.now = written_so_far::state::writing;
     const auto site = std::make_shared<result_site>(site_of_result(options_));
     work_.submit(*options_.io,
                  {.label = "write so far",
-                  .work = [site, write, all = std::move(so_far), rows = options_.data,
+                  .work = [site, write, all = *std::exchange(report_.so_far.newest, {}),
+                           rows = options_.data,
                            mark = options_.result_mark](compute_context&) -> result<void> {
                       if (auto opened = open_result(*site, mark); !opened)
                           return opened;
                       return call_part("write_so_far", [&] { return write(*site, all); });
                   },
-                  .then = [this] { report_.so_far = so_far_state::idle; },
+                  .then =
+                      [this] {
+                          report_.so_far.now = written_so_far::state::idle;
+                          write_so_far();
+                      },
                   .failed = [this](const error& why) { // the result may have another folder by then
-                      report_.so_far = so_far_state::failed;
+                      report_.so_far.now = written_so_far::state::failed;
                       tell(run_note{"what there is of the result cannot be written while the "
                                     "run goes on: " +
                                     why.message()});

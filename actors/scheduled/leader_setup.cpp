@@ -251,6 +251,7 @@ void leader::begin_if_ready() {
         message.body().setIncarnation(incarnation_.number);
         send(scheduler, std::move(message));
     }
+    write_so_far();
     if (have_replaced)
         return tell(run_note{replay_text(answers_.lost_workers, answers_.replayed)});
     if (!report_.is_started) {

@@ -103,6 +103,7 @@ class program_sim {
     std::size_t nodes() const { return nodes_.size(); }
     node_runtime& run_node() const { return *run_node_; }
     actor_address root() const { return root_; }
+    device& io() const { return *io_; } // of the leader
     const program_news& news() const { return news_; }
 
   private:
@@ -145,9 +146,10 @@ class program_sim {
             scheduled::share_out(data, {shape_.workers, shape_.schedulers,
                                         std::size_t{shape_.workers} * shape_.blocks_per_worker,
                                         shape_.what.every_worker_has_all_rows});
+        io_ = device_of(*run_node_, "io");
         scheduled::leader_options options{.run = 77,
                                           .listener = &news_,
-                                          .io = device_of(*run_node_, "io"),
+                                          .io = io_,
                                           .what = std::move(run),
                                           .data = shape_.data,
                                           .devices = devices_,
@@ -173,6 +175,7 @@ class program_sim {
     std::vector<node_runtime*> nodes_;
     std::vector<plan_device> devices_;
     actor_address root_;
+    std::shared_ptr<device> io_;
 };
 
 } // namespace troupe::test

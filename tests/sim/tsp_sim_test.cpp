@@ -185,6 +185,35 @@ BOOST_AUTO_TEST_CASE(the_tour_is_there_while_the_run_goes_on) {
     BOOST_TEST(!std::filesystem::exists(folder.path() / "summary.json"));
 }
 
+BOOST_AUTO_TEST_CASE(the_newest_tour_is_written_when_the_disk_has_kept_others_waiting) {
+    const temporary_folder folder;
+    const colonies c{.kind = proto::AntColony::MAX_MIN};
+    program_sim run{1, sim_shape(c, folder), [&](proto::ProgramApp::Builder app) {
+                        settings_of(c)(app);
+                        app.getProgram().getSettings().getAs<proto::TspSettings>().setLocalSearch(
+                            proto::TourSearch::NONE);
+                        app.getStop().setIterations(1000000);
+                    }};
+    const auto wait_for = [&](std::size_t milestones) {
+        run.sim().run_until([&] { return run.news().milestones.size() >= milestones; },
+                            std::chrono::minutes{60});
+    };
+    wait_for(1);
+    run.io().submit({.work = [](compute_context&) -> result<void> { return {}; },
+                     .done = [](result<void>, duration) {},
+                     .cost_hint = 1e13}); // 100 s
+    wait_for(40);
+    for (std::size_t n = 0; n < run.nodes(); ++n)
+        run.sim().stop(run.node(n));
+    run.sim().run_for(std::chrono::seconds{200});
+    const auto written = tsp::read_tour((folder.path() / "tour.tour").string(), cities());
+    BOOST_REQUIRE(written.ok());
+    const auto length_of = [&](const run_milestone& m) { return m.numbers[0].value; };
+    BOOST_TEST(length_of(run.news().milestones.back()) < length_of(run.news().milestones[5]));
+    BOOST_TEST(static_cast<double>(cities().length_of(*written)) ==
+               length_of(run.news().milestones.back()));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_ends_as_soon_as_a_tour_is_short_enough) {
     const temporary_folder folder;
     const colonies c;
