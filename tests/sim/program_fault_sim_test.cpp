@@ -23,10 +23,34 @@ using hook = std::function<void(const std::string& call, std::uint64_t phase)>; 
 
 constexpr std::uint64_t no_phase = ~std::uint64_t{0};
 
-class hooked_scheduler final : public scheduler_part {
+// What parts of both kinds have in common.
+template <class Part>
+class hooked_part : public Part {
   public:
-    hooked_scheduler(std::unique_ptr<scheduler_part> part, hook before)
+    hooked_part(std::unique_ptr<Part> part, hook before)
         : part_{std::move(part)}, before_{std::move(before)} {}
+
+    std::string describe(const phase& p) const override {
+        before_("describe", p.number);
+        return part_->describe(p);
+    }
+    result<saved_part> save() const override {
+        before_("save", no_phase);
+        return part_->save();
+    }
+    result<void> load(const saved_part& from) override {
+        before_("load", no_phase);
+        return part_->load(from);
+    }
+
+  protected:
+    const std::unique_ptr<Part> part_;
+    const hook before_;
+};
+
+class hooked_scheduler final : public hooked_part<scheduler_part> {
+  public:
+    using hooked_part::hooked_part;
 
     result<phase> schedule(std::uint64_t number, random_stream& random) override {
         before_("schedule", number);
@@ -50,28 +74,11 @@ class hooked_scheduler final : public scheduler_part {
         before_("conclude", number);
         return part_->conclude(number, judgements);
     }
-    std::string describe(const phase& p) const override {
-        before_("describe", p.number);
-        return part_->describe(p);
-    }
-    result<saved_part> save() const override {
-        before_("save", no_phase);
-        return part_->save();
-    }
-    result<void> load(const saved_part& from) override {
-        before_("load", no_phase);
-        return part_->load(from);
-    }
-
-  private:
-    const std::unique_ptr<scheduler_part> part_;
-    const hook before_;
 };
 
-class hooked_worker final : public worker_part {
+class hooked_worker final : public hooked_part<worker_part> {
   public:
-    hooked_worker(std::unique_ptr<worker_part> part, hook before)
-        : part_{std::move(part)}, before_{std::move(before)} {}
+    using hooked_part::hooked_part;
 
     result<void> take_data(const payload& piece) override {
         before_("take_data", no_phase);
@@ -106,22 +113,6 @@ class hooked_worker final : public worker_part {
         before_("pass", p.number);
         return part_->pass(p, schedulers, context);
     }
-    std::string describe(const phase& p) const override {
-        before_("describe", p.number);
-        return part_->describe(p);
-    }
-    result<saved_part> save() const override {
-        before_("save", no_phase);
-        return part_->save();
-    }
-    result<void> load(const saved_part& from) override {
-        before_("load", no_phase);
-        return part_->load(from);
-    }
-
-  private:
-    const std::unique_ptr<worker_part> part_;
-    const hook before_;
 };
 
 struct hooks {

@@ -2,18 +2,13 @@
 // one of all cities, and as long as is said, is checked by whoever it is sent to, and would end the run.
 #include <boost/test/unit_test.hpp>
 
-#include <fstream>
-#include <iterator>
-#include <map>
-
 #include "apps/tsp/city_pieces.hpp"
 #include "apps/tsp/tour_file.hpp"
 #include "apps/tsp/tsp.capnp.h"
 #include "apps/tsp/tsp.hpp"
 #include "apps/tsp/tsp_worker.hpp"
-#include "tests/sim/program_sim.hpp"
+#include "tests/sim/same_ends.hpp"
 #include "tests/support/seeds.hpp"
-#include "tests/support/temporary_folder.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
@@ -70,59 +65,10 @@ auto settings_of(const colonies& c) {
     };
 }
 
-struct end_of_run {
-    std::string files;
-    std::vector<double> milestones;
-    std::uint64_t messages = 0; // that a run needs
-};
-
-end_of_run end_of(program_sim& run, const temporary_folder& folder) {
-    const run_finished& outcome = run.to_the_end();
-    BOOST_REQUIRE_MESSAGE(!outcome.failure, (outcome.failure ? outcome.failure->message() : ""));
-    end_of_run end;
-    for (const char* name : {"tour.tour", "course.csv", "summary.json"}) {
-        std::ifstream in{folder.path() / name, std::ios::binary};
-        end.files.append(std::istreambuf_iterator<char>{in}, {});
-    }
-    BOOST_REQUIRE(!end.files.empty());
-    for (const run_milestone& m : run.news().milestones)
-        for (const named_number& n : m.numbers)
-            end.milestones.push_back(n.value);
-    return end;
-}
-
-const end_of_run& undisturbed(const colonies& c) {
-    static std::map<colonies, end_of_run> known;
-    end_of_run& end = known[c];
-    if (end.files.empty()) {
-        const temporary_folder folder;
-        program_sim_shape shape = sim_shape(c, folder);
-        shape.is_stormy = false;
-        program_sim run{1, std::move(shape), settings_of(c)};
-        const std::uint64_t before = run.sim().messages_handled();
-        end = end_of(run, folder);
-        end.messages = run.sim().messages_handled() - before;
-    }
-    return end;
-}
-
-// The number of notes on losses.
-std::size_t check_same(std::uint64_t seed, const colonies& c, bool with_loss) {
-    const end_of_run& expected = undisturbed(c);
-    const temporary_folder folder;
-    program_sim run{seed, sim_shape(c, folder), settings_of(c)};
-    if (with_loss) {
-        random_stream random{seed};
-        const std::uint64_t until = run.sim().messages_handled() + random.below(expected.messages);
-        run.sim().run_until(
-            [&] { return run.sim().messages_handled() >= until || run.news().outcome.has_value(); },
-            std::chrono::minutes{60});
-        run.kill(seed % run.nodes());
-    }
-    const end_of_run end = end_of(run, folder);
-    BOOST_TEST((end.files == expected.files));
-    BOOST_TEST(end.milestones == expected.milestones, boost::test_tools::per_element());
-    return run.news().notes.size();
+same_ends<colonies>& same_tours() {
+    static same_ends<colonies> runs{
+        {sim_shape, settings_of, {"tour.tour", "course.csv", "summary.json"}}};
+    return runs;
 }
 
 // What a colony finds by itself.
@@ -140,14 +86,14 @@ BOOST_AUTO_TEST_SUITE(colonies_in_the_simulator)
 
 BOOST_AUTO_TEST_CASE(no_storm_changes_a_tour, *seeded) {
     for (const std::uint64_t seed : seed_range{1000})
-        check_same(seed, colonies_of(seed), false);
+        same_tours().check(seed, colonies_of(seed), false);
 }
 
 BOOST_AUTO_TEST_CASE(no_loss_changes_a_tour, *seeded) {
     std::size_t losses = 0;
     const seed_range seeds{60};
     for (const std::uint64_t seed : seeds)
-        losses += check_same(seed, colonies_of(seed), true) > 0 ? 1 : 0;
+        losses += same_tours().check(seed, colonies_of(seed), true) > 0 ? 1 : 0;
     BOOST_TEST(losses > 0u);
 }
 
@@ -155,7 +101,7 @@ BOOST_AUTO_TEST_CASE(without_exchange_each_colony_is_a_serial_program) {
     const temporary_folder folder;
     const colonies alone{.count = 3, .exchange = proto::TourExchange::NONE};
     program_sim run{1, sim_shape(alone, folder), settings_of(alone)};
-    end_of(run, folder);
+    end_of(run, folder, {"tour.tour"});
     const tsp::instance of = cities();
     std::vector<tsp::city> best;
     for (std::uint32_t w = 0; w < alone.count; ++w)
