@@ -423,6 +423,13 @@ MUTATIONS = [
              "    return {errc::numeric,",
              "    return {errc::lost,",
              "sim_programs", "faults_of_programs/a_part_that_throws_ends_the_run_with_a_sentence"),
+    Mutation("what carry_over throws ends the process",
+             "actors/scheduled/carry_over.cpp",
+             """    if (auto carried = call_program(what.name, "carry_over",
+                                    [&] { return what.carry_over(before, now, run); });
+        !carried)""",
+             "    if (auto carried = what.carry_over(before, now, run); !carried)",
+             "unit_scheduled", "runs_that_are_carried_over/what_a_program_throws_is_a_sentence_with_its_name"),
     Mutation("an actor may be lost at the same place for ever",
              "actors/scheduled/repeated_losses.hpp",
              "if (of.folded != folded)",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/staleness.hpp"
 #include "schemas/base/quantities.hpp"
 
@@ -57,7 +58,9 @@ result<std::vector<saved_state>> carry_over(const program& what, const carried_s
             run.unapplied.push_back(d);
     for (std::size_t m = 0; m < commit.size(); ++m)
         (m < workers ? run.workers : run.schedulers).push_back(std::move(commit[m].part));
-    if (auto carried = what.carry_over(before, now, run); !carried)
+    if (auto carried = call_program(what.name, "carry_over",
+                                    [&] { return what.carry_over(before, now, run); });
+        !carried)
         return carried.failure();
     if (run.workers.size() != now.rows.size() || run.schedulers.size() != now.variables.size() ||
         run.phase < number)

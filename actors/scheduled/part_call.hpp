@@ -56,4 +56,14 @@ auto call_part(const char* name, Call&& call) {
     return call_part(name, std::nullopt, std::forward<Call>(call));
 }
 
+// What the program's row has, outside of a run: the sentence names the program. What the call returns stays as it is.
+template <std::invocable Call>
+auto call_program(const std::string& program, const char* name, Call&& call) ->
+    typename called<std::invoke_result_t<Call>>::type {
+    auto done = call_part(name, [&] { return std::optional{call()}; });
+    if (!done)
+        return done.failure().in("program " + program);
+    return std::move(**done);
+}
+
 } // namespace troupe::scheduled

@@ -88,6 +88,14 @@ class ProgramWithFaults(Ridge):
                   ("const std::vector<number_range> ranges_;", "const std::vector<number_range> ranges_;\n    const std::string fault_;"),
                   ("const auto& x = columns_[p.", fault + '"push")\n            throw std::runtime_error{"no such row"};\n        ' + fault +
                    '"kill")\n            std::raise(SIGKILL);\n        const auto& x = columns_[p.'))
+        thrown = ["#include <stdexcept>", "void fail_at(const char* call, capnp::AnyPointer::Reader settings) {",
+                  "    if (settings.getAs<proto::RidgeSettings>().getFault() == call)", '        throw std::runtime_error{"no such call"};', "}"]
+        self.edit("ridge.cpp",
+                  ("program ridge() {", "\n".join([*thrown, "", "program ridge() {"])),
+                  (".check = {}", '.check = [](const program_site& s) { fail_at("check", s.settings); return result<void>{}; }'),
+                  (".write_result = write_ridge}", """.write_result = write_ridge,
+            .score = [](const result_use& u) { fail_at("score", u.settings); return result<std::vector<std::vector<named_number>>>{{}}; },
+            .predict = [](const result_use& u, prediction_table&) { fail_at("predict", u.settings); return result<void>{}; }}"""))
         self.make()
 
     def edit(self, name, *pairs):
@@ -107,6 +115,14 @@ class ProgramWithFaults(Ridge):
     def run_on(self, address, fault, *options):
         return self.troupe("run", "ridge/ridge.yaml", "--cluster", address, *self.module, "--set", f"program.ridge.fault={fault}",
                            "--set", f"checkpoint.directory={self.folder}/saved-{fault}", *options)
+
+    def test_what_the_program_throws_outside_of_a_run_is_one_sentence(self):
+        app, own = "ridge/ridge.yaml", self.module
+        self.assertEqual(self.troupe("run", app, *own).code, 0)
+        for command, fault in (("check", "check"), ("plan", "check"), ("run", "check"), ("evaluate", "score"), ("predict", "predict")):
+            with self.subTest(command=command):
+                ended = self.troupe(command, app, *own, "--set", f"program.ridge.fault={fault}")
+                self.assert_one_line_error(ended, 1, f"program ridge: {fault} of the program has thrown an exception: no such call")
 
     def test_what_a_part_throws_ends_the_run_with_a_sentence_and_no_node(self):
         nodes = self.nodes("ab")

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
+#include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "actors/scheduled/result_mark.hpp"
 
@@ -44,6 +46,13 @@ result<void> check_bounds(const program_app& app, const program& what) {
     return check(stop.iterations, stop_bound::iterations, "iterations");
 }
 
+std::vector<doubtful_key> doubts_of(proto::ProgramSchedule::Reader schedule) {
+    if (!schedule.isDynamic() || schedule.getDynamic().getCouple() == proto::Coupling::CHECK)
+        return {};
+    return {{"schedule.dynamic.rho", "not used by couple: exact, which accounts for all "
+                                     "correlations; leave it out, or give couple: check"}};
+}
+
 } // namespace
 
 result<void> check_program(const program_app& app, const program& what) {
@@ -68,11 +77,52 @@ result<void> check_result(const program_app& app, job_purpose purpose) {
     return {};
 }
 
-std::vector<doubtful_key> doubts_of(proto::ProgramSchedule::Reader schedule) {
-    if (!schedule.isDynamic() || schedule.getDynamic().getCouple() == proto::Coupling::CHECK)
+result<std::shared_ptr<piece_source>> open_data_for(const program_app& app, const program& what,
+                                                    const program_site& site) {
+    result<std::unique_ptr<data_rule>> rule = std::unique_ptr<data_rule>{};
+    if (what.data_rule_of)
+        rule = call_program(what.name, "data_rule_of", [&] { return what.data_rule_of(site); });
+    if (!rule)
+        return rule.failure();
+    city_opener open_cities;
+    if (what.open_cities)
+        open_cities = [&what](const std::string& file) {
+            return call_program(what.name, "open_cities", [&] { return what.open_cities(file); });
+        };
+    auto data = open_data(app.app().getData(), {.needs_targets = what.needs_targets,
+                                                .rule = rule->get(),
+                                                .open_cities = std::move(open_cities)});
+    if (!data)
+        return app.at_its_place(data.failure());
+    return data;
+}
+
+result<void> check_settings(const program_app& app, const program& what, const program_site& site) {
+    if (!what.check)
         return {};
-    return {{"schedule.dynamic.rho", "not used by couple: exact, which accounts for all "
-                                     "correlations; leave it out, or give couple: check"}};
+    return call_program(what.name, "check", [&]() -> result<void> {
+        auto fits = what.check(site);
+        return fits ? fits : app.at_setting(fits.failure());
+    });
+}
+
+result<doubts_of_run> doubts_about(const program_app& app, const program& what,
+                                   const program_site& site) {
+    doubts_of_run all{doubts_of(app.app().getSchedule())};
+    if (what.doubts) {
+        auto own = call_program(what.name, "doubts", [&] { return what.doubts(site); });
+        if (!own)
+            return own.failure();
+        std::ranges::move(*own, std::back_inserter(all.keys));
+    }
+    if (what.has_bits_of_processor) {
+        const auto has = call_program(what.name, "has_bits_of_processor",
+                                      [&] { return what.has_bits_of_processor(site); });
+        if (!has)
+            return has.failure();
+        all.has_bits_of_processor = *has;
+    }
+    return all;
 }
 
 } // namespace troupe::cli

@@ -31,11 +31,6 @@ struct saved_run {
     std::string folder; // of `from`
 };
 
-struct doubts_of_run {
-    std::vector<doubtful_key> keys;
-    bool has_bits_of_processor = false;
-};
-
 class program_of_data final : public job {
   public:
     program_of_data(program_app app, std::shared_ptr<const program_table> programs,
@@ -304,21 +299,15 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
     site.settings = app.settings();
     site.schedule = read_schedule(app.app().getSchedule());
     site.stop = read_stop(app.app().getStop());
-    const auto rule = row->data_rule_of ? row->data_rule_of(site) : nullptr;
-    auto data = open_data(
-        app.app().getData(),
-        {.needs_targets = row->needs_targets, .rule = rule.get(), .open_cities = row->open_cities});
+    auto data = open_data_for(app, *row, site);
     if (!data)
-        return app.at_its_place(data.failure());
+        return data.failure();
     site.data = (*data)->shape();
-    if (row->check)
-        if (auto fits = row->check(site); !fits)
-            return app.at_setting(fits.failure());
-    doubts_of_run doubts{doubts_of(app.app().getSchedule())};
-    if (row->doubts)
-        std::ranges::move(row->doubts(site), std::back_inserter(doubts.keys));
-    if (row->has_bits_of_processor)
-        doubts.has_bits_of_processor = row->has_bits_of_processor(site);
+    if (auto fits = check_settings(app, *row, site); !fits)
+        return fits.failure();
+    auto doubts = doubts_about(app, *row, site);
+    if (!doubts)
+        return doubts.failure();
     if (auto usable = check_result(app, purpose); !usable)
         return usable.failure();
     auto mark = result_mark_of(row->name, app.app().getData());
@@ -331,7 +320,7 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
         return saved.failure();
     auto opened =
         std::make_unique<program_of_data>(std::move(app), programs, *row, std::move(*data),
-                                          std::move(*saved), std::move(*mark), std::move(doubts));
+                                          std::move(*saved), std::move(*mark), std::move(*doubts));
     if (auto fits = opened->check_place({}); !fits)
         return fits.failure();
     return std::unique_ptr<job>{std::move(opened)};

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/scheduled/open_data.hpp"
+#include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "actors/scheduled/result_mark.hpp"
 #include "actors/scheduled/written_files.hpp"
@@ -185,7 +186,7 @@ result<std::uint64_t> predict_to_file(const program& what, const result_use& use
     if (!out)
         return unwritten(std::strerror(errno));
     csv_table table{out};
-    auto done = what.predict(use, table);
+    auto done = call_program(what.name, "predict", [&] { return what.predict(use, table); });
     const bool is_full = !out;
     errno = 0;
     out.close();
@@ -220,7 +221,7 @@ int evaluate_program(const program_app& app, const program_table& programs,
                  opened);
         !done)
         return report(done.failure());
-    const auto solutions = what.score(opened.use);
+    const auto solutions = call_program(what.name, "score", [&] { return what.score(opened.use); });
     if (!solutions)
         return refuse(solutions.failure());
     for (const auto& numbers : *solutions) {
@@ -257,7 +258,8 @@ int predict_by_program(const program_app& app, const program_table& programs,
         return report(done.failure());
     if (options.out.empty()) {
         csv_table table{std::cout};
-        const auto done = what.predict(opened.use, table);
+        const auto done =
+            call_program(what.name, "predict", [&] { return what.predict(opened.use, table); });
         if (done || !std::cout) // which is said once, where all output is checked
             return 0;
         return refuse(done.failure());

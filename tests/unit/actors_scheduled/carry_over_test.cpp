@@ -1,6 +1,8 @@
 // A commit of a run as what another one goes on from.
 #include <boost/test/unit_test.hpp>
 
+#include <stdexcept>
+
 #include "actors/scheduled/carry_over.hpp"
 
 using namespace troupe;
@@ -107,6 +109,18 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     const auto more = carry_over(as_it_is(), site_of(2, 1, 2), site_of(3, 1, 4), commit_at_10());
     BOOST_REQUIRE(!more.ok());
     BOOST_TEST(more.failure().message().find("correct the program") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_program_throws_is_a_sentence_with_its_name) {
+    program p = as_it_is();
+    p.carry_over = [](const carried_site&, const carried_site&, carried_run&) -> result<void> {
+        throw std::out_of_range{"no such member"};
+    };
+    const auto carried = carry_over(p, site_of(2, 1, 2), site_of(2, 1, 0), commit_at_10());
+    BOOST_REQUIRE(!carried.ok());
+    BOOST_TEST(
+        carried.failure().message() ==
+        "program as it is: carry_over of the program has thrown an exception: no such member");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
