@@ -60,7 +60,8 @@
 #
 # The leader notices a node that is lost to itself. Two nodes may lose each other alone: by a cut between them, or because one was
 # stopped for longer than the other waits. Schedulers and workers watch those they send to, and tell the leader by PeerLost. It
-# takes the node that the first such message names for lost, whether it reaches that node or not, and ends what the run has there.
+# gathers what it is told for a second, and parts with as few nodes as it takes (actors/scheduled/lost_pairs.hpp): what the run has
+# there ends.
 
 using Cxx = import "/capnp/c++.capnp";
 using App = import "program_app.capnp";
@@ -278,6 +279,10 @@ struct ProgramEnded {
 struct CommitDue $nodeLocal {
   # Timer of the leader: it is time to mark a phase at which all save what they are.
   incarnation @0 :UInt32;
+}
+
+struct LostPairsDue $nodeLocal {
+  # Timer of the leader: it is time to decide which of the nodes go that have lost each other.
 }
 
 struct TimeIsUp $nodeLocal {

@@ -136,7 +136,7 @@ result<void> csv_rows::read_first_line() {
     const auto numbers = std::ranges::count_if(cells, is_number);
     has_header_ = settings_.has_header.value_or(numbers == 0);
     if (has_header_ && trimmed(**line).starts_with("# ")) // as numpy.savetxt() writes it
-        cells.front() = unquoted(cells.front().substr(2));
+        cells.front() = unquoted(trimmed(cells.front().substr(1)));
     std::vector<std::string> names;
     if (has_header_)
         std::ranges::transform(cells, std::back_inserter(names), name_in);

@@ -41,6 +41,7 @@ leader::leader(actor_context& context, leader_options options)
     on<proto::ProgramReady>(&leader::ready);
     on<proto::WorkersReplaced>(&leader::workers_replaced);
     on<proto::PeerLost>(&leader::peer_lost);
+    on<proto::LostPairsDue>(&leader::decide_pairs);
     on<proto::PhasesDone>(&leader::phases_done);
     on<proto::ProbeDone>(&leader::probe_done);
     on<proto::StateSaved>(&leader::state_saved);
@@ -58,6 +59,8 @@ std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame
     const message_age age = incarnation_.age_of(incarnation);
     if (age == message_age::past)
         return std::nullopt;
+    if (incarnation_.is_gone(f.from()))
+        return std::nullopt; // it may not know yet that the run goes on without it
     const auto who = cast_.gone_with(f.from());
     if (age == message_age::current && who.size() == 1 && cast_.address_of(who[0]) == f.from())
         return who[0];
@@ -71,7 +74,7 @@ std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame
 void leader::go_for(wish what) {
     intent_.wish = what;
     if (!course_.are_phases_under_way())
-        return;                                           // begin() comes back to it
+        return;                                           // begin_if_ready() comes back to it
     const bool is_unsaved = commits_.latest() == nullptr; // then a loss means to begin anew
     if (what == wish::stop)
         send(incarnation_.schedulers[0], mark_message(incarnation_.number, proto::Mark::STOP));

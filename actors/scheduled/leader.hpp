@@ -26,6 +26,7 @@
 #include "actors/scheduled/commits.hpp"
 #include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/device_choice.hpp"
+#include "actors/scheduled/lost_pairs.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "actors/scheduled/repeated_losses.hpp"
 #include "actors/scheduled/run_bounds.hpp"
@@ -100,7 +101,7 @@ class leader final : public actor {
 
     // ---- losses ----
     void peer_lost(proto::PeerLost::Reader body, const frame& f);
-    void go_back();
+    void decide_pairs(proto::LostPairsDue::Reader body, const frame& f);
     void start_lost_workers();
     void part_with(std::size_t member, const error& why);
 
@@ -177,7 +178,12 @@ class leader final : public actor {
     struct intents {
         leader::wish wish = leader::wish::go_on;
         commit_state commit = commit_state::none;
-        bool is_time_up = false; // by stop.seconds
+        bool is_time_up = false;  // by stop.seconds
+        bool is_stopping = false; // by whoever owns the run
+
+        void go_back() { // a commit that is being written is complete
+            commit = commit == commit_state::marked ? commit_state::none : commit;
+        }
     };
     struct answers {
         std::vector<bool> started;               // by member: ProgramReady, or WorkersReplaced
@@ -194,7 +200,10 @@ class leader final : public actor {
     const std::shared_ptr<share_dealer> dealer_; // used on the io device alone
     dealing dealing_;
     commits commits_;
-    repeated_losses losses_;
+    struct {
+        repeated_losses in_place;
+        lost_pairs pairs;
+    } losses_;
     run_incarnation incarnation_;
     answers answers_;
     intents intent_;

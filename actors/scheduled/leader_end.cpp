@@ -233,13 +233,14 @@ void leader::write_result() {
                       }});
 }
 
-// Once: the run ends at the next phase that is chosen. Once more, or before the first phase: at once.
+// Once: the run ends at the next phase that is chosen, or, if it is over, when its result is written. Once more, or before
+// its first phase: at once.
 void leader::stop(proto::StopRun::Reader, const frame&) {
-    const bool is_again = report_.failure.has_value();
-    report_.failure = error{errc::cancelled, "stopped"};
-    if (course_.now() == run_course::writing)
+    const bool is_again = std::exchange(intent_.is_stopping, true);
+    if (course_.now() == run_course::writing && !is_again)
         return;
-    if (is_again || !course_.are_phases_under_way())
+    report_.failure = error{errc::cancelled, "stopped"};
+    if (is_again || !report_.is_started)
         return finish(report_.failure);
     go_for(wish::stop);
 }

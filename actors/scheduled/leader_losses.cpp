@@ -1,12 +1,17 @@
 // The leader after a loss: who is asked for anew, and how the run goes on.
 #include <algorithm>
 
+#include "actors/agent/on_node.hpp"
 #include "actors/messages.hpp"
+#include "actors/runtime/well_known.hpp"
 #include "actors/scheduled/leader.hpp"
 
 namespace troupe::scheduled {
 
 namespace {
+
+// For the leader to hear of nodes that it has lost itself, and for all that have lost a node to say so.
+constexpr duration until_pairs_are_decided = std::chrono::seconds{1};
 
 // Each worker on the device that carries the fewest, each scheduler beside a worker.
 void place(cast& of, const device_choice& devices, std::size_t workers,
@@ -61,13 +66,17 @@ error lost_in_place(const error& why, const std::string& members, std::uint64_t 
 
 } // namespace
 
+// `cancelled`: its node was stopped in order, or others have lost it. Actors that the leader ends are not watched any more.
 void leader::on_down(actor_address who, const error& why) {
-    const std::vector<std::size_t> gone = cast_.gone_with(who);
+    std::vector<std::size_t> gone = cast_.gone_with(who);
     if (gone.empty() || course_.is_over())
         return;
-    if (why.code() != errc::lost) // a part that has failed would fail again
+    const bool leaves = why.code() == errc::cancelled;
+    if (!leaves && why.code() != errc::lost) // a part that has failed would fail again
         return finish(why.in(cast_.describe(gone)));
-    if (cast_.agent_of(gone.front()) == who)
+    if (leaves)
+        gone = cast_.gone_with(cast_.agent_of(gone.front()));
+    if (leaves || cast_.agent_of(gone.front()) == who)
         devices_.lose(who.node);
     const std::uint64_t folded = // at least
         std::max(report_.phases, commits_.latest() != nullptr ? commits_.phase() : 0);
@@ -75,7 +84,8 @@ void leader::on_down(actor_address who, const error& why) {
         there; // a node that was lost before an actor came to it is no fault of the actor's
     std::ranges::copy_if(gone, std::back_inserter(there),
                          [&](std::size_t m) { return bool(cast_.address_of(m)); });
-    const auto in_succession = losses_.add(there, folded);
+    const auto in_succession =
+        leaves ? std::vector<std::size_t>{} : losses_.in_place.add(there, folded);
     if (!devices_.choose({}))
         return finish(
             none_left(why, cast_.describe(gone), report_.checkpoint, !in_succession.empty()));
@@ -89,8 +99,10 @@ void leader::on_down(actor_address who, const error& why) {
     const bool replays = course_.can_replay() && commits_.latest() != nullptr &&
                          options_.what.shares.blocks.empty() &&
                          std::ranges::all_of(gone, [&](std::size_t m) { return is_worker(m); });
-    if (!replays)
-        go_back();
+    if (!replays) { // all: what has been computed since the commit is computed again
+        commits_.give_up_incomplete();
+        intent_.go_back();
+    }
     const bool is_saved = commits_.latest() != nullptr; // what they are
     const std::vector<std::size_t> again =
         is_saved ? to_ask_again(gone, dealing_.wanted) : cast_.all();
@@ -109,29 +121,48 @@ void leader::on_down(actor_address who, const error& why) {
         ask_for(m);
 }
 
-// Of two nodes that have lost each other, the one that is named first goes.
 void leader::peer_lost(proto::PeerLost::Reader body, const frame& f) {
     const auto reporter = cast_.gone_with(f.from());
     const auto lost = cast_.gone_with(read_address(body.getActor()));
     if (reporter.size() != 1 || lost.size() != 1)
         return; // others are in their places already, or will be
-    on_down(cast_.agent_of(lost.front()),
-            read_failure(body.getFailure())
-                .in("node " + cast_.where(reporter.front()).node_name + " has lost node " +
-                    cast_.where(lost.front()).node_name));
+    if (losses_.pairs.add(cast_.where(reporter.front()).node, cast_.where(lost.front()).node,
+                          read_failure(body.getFailure())))
+        after(until_pairs_are_decided, frame_builder<proto::LostPairsDue>{});
 }
 
-// All: what has been computed since the commit is computed again.
-void leader::go_back() {
-    commits_.give_up_incomplete();
-    if (intent_.commit == commit_state::marked)
-        intent_.commit = commit_state::none; // one that is being written is complete
+// Of those that the run has lost, too, it has been told meanwhile.
+void leader::decide_pairs(proto::LostPairsDue::Reader, const frame& f) {
+    if (f.from() != self())
+        return reject("only the leader tells itself so");
+    const auto agent_on = [](node_id node) { return actor_address{node, well_known::agent}; };
+    const auto is_there = [&](node_id node) {
+        return !cast_.gone_with(agent_on(node)).empty() &&
+               std::ranges::any_of(runtime().peers(),
+                                   [&](const peer_info& p) { return p.node == node; });
+    };
+    while (const auto leaver = losses_.pairs.next(is_there)) {
+        if (course_.is_over())
+            return;
+        const actor_address agent = agent_on(leaver->node);
+        const std::string name = name_of_node(runtime(), leaver->node);
+        const error why{errc::cancelled,
+                        "node " + name + " and node " + name_of_node(runtime(), leaver->by) +
+                            " have lost each other, and the run, which reaches both, goes on "
+                            "without node " +
+                            name + "; to use it again, end it and start it anew with --join: " +
+                            leaver->why.message()};
+        on_down(agent, why);
+        unwatch(agent);
+        send(agent, release_message(run(), why)); // it may be reached
+    }
 }
 
 // It is asked for anew; if it is there it ends.
 void leader::part_with(std::size_t member, const error& why) {
     if (const actor_address was = cast_.leave(member)) {
         unwatch(was);
+        incarnation_.gone.push_back(was);
         send(cast_.agent_of(member), end_message(run(), {was}, why));
     }
     if (is_worker(member)) {
@@ -145,7 +176,7 @@ void leader::part_with(std::size_t member, const error& why) {
 
 // ---- replay ----
 
-// They have their data. Schedulers are told of them before any of them says anything.
+// They have their data. They begin at once; schedulers send them nothing before all is ready.
 void leader::start_lost_workers() {
     answers_.lost_workers.clear();
     answers_.replayed = 0;
@@ -183,7 +214,8 @@ void leader::workers_replaced(proto::WorkersReplaced::Reader body, const frame& 
         tell(run_note{"the phases since phase " + std::to_string(commits_.phase()) +
                       " are too many to be kept, so all go back to it; a smaller "
                       "checkpoint.every_seconds avoids that"});
-        go_back();
+        commits_.give_up_incomplete();
+        intent_.go_back();
         course_.phases_are_forgotten();
         show_course();
         return start_incarnation();

@@ -6,11 +6,13 @@
 
 namespace troupe::scheduled {
 
-using scheduled_messages = message_list<
-    proto::SchedulerOptions, proto::ProgramWorkerOptions, proto::Piece, proto::PieceTaken,
-    proto::StartProgram, proto::ProgramReady, proto::BeginPhases, proto::ReplaceWorkers,
-    proto::WorkersReplaced, proto::PeerLost, proto::CommitComplete, proto::Phase, proto::Partial,
-    proto::PhasePassed, proto::BlockTurn, proto::Deltas, proto::PhasesDone, proto::ProbeDone,
-    proto::MarkPhase, proto::StateSaved, proto::ProgramEnded, proto::CommitDue, proto::TimeIsUp>;
+using scheduled_messages =
+    message_list<proto::SchedulerOptions, proto::ProgramWorkerOptions, proto::Piece,
+                 proto::PieceTaken, proto::StartProgram, proto::ProgramReady, proto::BeginPhases,
+                 proto::ReplaceWorkers, proto::WorkersReplaced, proto::PeerLost,
+                 proto::LostPairsDue, proto::CommitComplete, proto::Phase, proto::Partial,
+                 proto::PhasePassed, proto::BlockTurn, proto::Deltas, proto::PhasesDone,
+                 proto::ProbeDone, proto::MarkPhase, proto::StateSaved, proto::ProgramEnded,
+                 proto::CommitDue, proto::TimeIsUp>;
 
 } // namespace troupe::scheduled

@@ -104,6 +104,22 @@ class Programs(ProgramTest):
                 for process, _ in nodes:
                     process.kill()
 
+    def test_a_node_that_is_stopped_in_order_changes_nothing(self):
+        slow = APP.replace("window: 2", "window: 2, set: 1") \
+                  .replace("gap: 1e-9", "gap: 0, phases: 6000")
+        self.assertEqual(self.troupe("run", self.app(slow), "--nodes", 3).code, 0)
+        expected = (self.folder / "result/coefficients.npy").read_bytes()
+        nodes = [self.node(name="a")]
+        nodes += [self.node("--join", nodes[0][1], name=name) for name in ("b", "c")]
+        run = self.start("run", self.app(slow), "--cluster", nodes[1][1], "--json")
+        self.read_event(run, "start")
+        self.read_event(run, "sweep")
+        nodes[2][0].send_signal(signal.SIGTERM)
+        ended = self.finish(run)
+        self.assertEqual(ended.code, 0, str(ended))
+        self.assertRegex(ended.event("note")[0]["message"], "node c .*; it carried worker-2 on c/cpu:0; ")
+        self.assertEqual((self.folder / "result/coefficients.npy").read_bytes(), expected)
+
     def test_the_inspector_shows_what_the_actors_of_a_run_are_at(self):
         endless = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 0, phases: 1000000000")
         run = self.start("run", self.app(endless), "--nodes", 2, "--json", "--set", "schedule.shards=2")

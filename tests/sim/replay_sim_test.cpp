@@ -271,7 +271,7 @@ void check_same(std::uint64_t seed, const followed& p, const disturbance& by, ou
     // How a loss goes on is said once.
     BOOST_TEST((by.has_second || notes_with(run, "all others keep") == 0 ||
                 notes_with(run, "all go back") == 0));
-    all.cuts += notes_with(run, " has lost node ") > 0;
+    all.cuts += notes_with(run, " have lost each other") > 0;
     all.returns += notes_with(run, "the run goes on from") + notes_with(run, "all go back") > 0;
 }
 
@@ -296,6 +296,29 @@ BOOST_AUTO_TEST_CASE(a_lost_worker_replays_and_nobody_else_goes_back, *seeded) {
     const outcomes all = check_all(50, {});
     BOOST_TEST((all.are_few || all.replays > all.runs * 3 / 4));
     BOOST_TEST((all.are_few || all.returns < all.runs / 8)); // lost before the first commit
+}
+
+BOOST_AUTO_TEST_CASE(a_cut_and_another_loss_behind_it_change_no_bit, *seeded) {
+    const outcomes all = check_all(30, {.is_cut = true, .has_second = true});
+    BOOST_TEST((all.are_few || all.cuts > all.runs / 4));
+}
+
+// It tells of all others before any of them tells of it.
+BOOST_AUTO_TEST_CASE(a_node_that_is_cut_off_from_all_others_goes_and_it_alone, *seeded) {
+    for (const std::uint64_t seed : seed_range{20}) {
+        const followed& p = programs().front();
+        const division d{4, 1, 2};
+        const end_of_run& expected = undisturbed(p, d);
+        const temporary_folder folder;
+        program_sim run{seed, shape_of(p, d, folder), p.app};
+        run.sim().run_until([&] { return has_begun(run); }, std::chrono::minutes{5});
+        run_for(run, random_stream{seed, 6}.below(expected.messages / 2));
+        for (const std::size_t other : {1u, 2u, 3u})
+            run.cut(0, other);
+        BOOST_TEST((end_of(run, p, folder).files == expected.files));
+        BOOST_TEST(notes_with(run, " goes on without node node-0") == 1u);
+        BOOST_TEST(notes_with(run, " goes on without ") == 1u);
+    }
 }
 
 // The leader reaches both nodes, and parts with one of them.

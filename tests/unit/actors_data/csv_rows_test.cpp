@@ -108,6 +108,7 @@ BOOST_AUTO_TEST_CASE(a_mark_of_comments_and_a_blank_before_the_names_are_no_part
     for (const auto& [text, name] :
          std::vector<std::pair<std::string, std::string>>{{"# a,b\n1,2\n", "a"},
                                                           {"# \"a\",b\n1,2\n", "a"},
+                                                          {"# ,b\n1,2\n", ""},
                                                           {"#a,b\n1,2\n", "#a"},
                                                           {"\"# a\",b\n1,2\n", "# a"},
                                                           {"#\tb\n1\t2\n", "#"}}) {
