@@ -45,7 +45,7 @@ std::vector<std::string> sound_inputs() {
         "3\t10\t1\t881250949\n1\t40\t5\t881250950\n1\t10\t3.5\t1\n",
         "3::10::1::978300760\n1::40::5::978302109\r\n",
         "userId,movieId,rating,timestamp\n1,10,3.5,1\n1,40,5.0,2\n",
-        "3 10 1\n\n1  40 -5.0\n 18446744073709551615 10 3.5 extra\n",
+        "3 10 1\n\n1  40 -5.0\n 18446744073709551615 10 3.5 2000-12-31 12:30:05\n",
         "%%MatrixMarket matrix coordinate real general\n% x\n3 4 3\n3 1 1\n1 4 5\n1 1 3.5\n"};
     all.push_back(files.read(files.gzip("x.gz", all[0])));
     return all;
