@@ -417,7 +417,7 @@ MUTATIONS = [
              "actors/scheduled/scheduler_replay.cpp",
              "        watch(run_.workers[w.getWorker()]);",
              "",
-             "sim_programs", "replays_in_the_simulator/a_cut_and_another_loss_behind_it_change_no_bit"),
+             "sim_programs", "replays_in_the_simulator/a_cut_off_worker_that_has_taken_a_place_changes_no_bit"),
     Mutation("a worker does not watch the one that gets its blocks",
              "actors/scheduled/program_worker.cpp",
              "    if (options_.ring && options_.workers > 1)",

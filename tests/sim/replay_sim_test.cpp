@@ -214,6 +214,8 @@ struct disturbance {
     // Another one is lost while the first one's place is taken, or replayed: of a worker, or with a scheduler.
     bool has_second = false;
     bool is_scheduler_second = false;
+    bool is_cut_second =
+        false; // between a scheduler and the one that has taken the first one's place
     std::uint64_t device_memory = 1u << 28;
     duration between_commits = std::chrono::minutes{1};
     bool has_checkpoints = false; // then workers save what they are behind the end, too
@@ -254,7 +256,9 @@ void check_same(std::uint64_t seed, const followed& p, const disturbance& by, ou
                                 std::chrono::minutes{5});
         run_for(run, random.below(100));
         // The spare node, where the first one's place has been taken, or another worker's.
-        if (!has_ended(run))
+        if (by.is_cut_second)
+            run.cut(0, d.workers);
+        else if (!has_ended(run))
             run.kill(by.is_scheduler_second                                 ? 0
                      : random.below(2) == 0 || d.workers - 2 < d.schedulers ? d.workers
                                                                             : d.workers - 2);
@@ -296,6 +300,11 @@ BOOST_AUTO_TEST_CASE(a_lost_worker_replays_and_nobody_else_goes_back, *seeded) {
     const outcomes all = check_all(50, {});
     BOOST_TEST((all.are_few || all.replays > all.runs * 3 / 4));
     BOOST_TEST((all.are_few || all.returns < all.runs / 8)); // lost before the first commit
+}
+
+BOOST_AUTO_TEST_CASE(a_cut_off_worker_that_has_taken_a_place_changes_no_bit, *seeded) {
+    const outcomes all = check_all(30, {.has_second = true, .is_cut_second = true});
+    BOOST_TEST((all.are_few || all.cuts > all.runs / 2));
 }
 
 BOOST_AUTO_TEST_CASE(a_cut_and_another_loss_behind_it_change_no_bit, *seeded) {
