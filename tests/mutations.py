@@ -834,7 +834,7 @@ MUTATIONS = [
     Mutation("anything may stand behind a rating",
              "actors/data/rating_file.cpp",
              "if (!fields.rest.empty() && !is_time(fields.rest))",
-             "if (false)",
+             "if (fields.rest.size() > 1000 && !is_time(fields.rest))",
              "unit_data", "ratings_of_items/lines_that_are_no_ratings_are_refused"),
     Mutation("a rating is learned from and held out",
              "actors/data/ratings.cpp",
