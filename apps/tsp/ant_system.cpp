@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "apps/tsp/first_tour.hpp"
+#include "kernels/ops/ops.hpp"
 
 namespace troupe::tsp {
 
@@ -39,95 +40,133 @@ double first_trail(const colony_settings& s, std::size_t cities, std::int64_t le
                                                     : 1 / (s.evaporation * around);
 }
 
+// What a tour of this length lays.
+double laid_by(std::int64_t length) {
+    return 1 / static_cast<double>(std::max<std::int64_t>(length, 1));
+}
+
 } // namespace
 
 ant_system::ant_system(const instance& of, const candidates& near, const colony_settings& settings,
                        std::uint64_t seed)
     : of_{of}, settings_{filled(settings, of.cities())}, seed_{seed},
       start_trail_{first_trail(settings_, of.cities(), of.length_of(first_tour(of, near)))},
-      improver_{make_improver(of, near, settings.search)}, trails_{of,
-                                                                   near,
-                                                                   {settings.alpha, settings.beta}},
-      builder_{of, near, settings.choice,
-               settings.kind == colony_kind::ant_colony_system
-                   ? tour_builder::greed{settings.greed, taken_up, start_trail_}
-                   : tour_builder::greed{}} {
+      improver_{make_improver(of, near, settings.search)},
+      memory_{std::numeric_limits<std::uint64_t>::max() / 2},
+      trails_{of, near, {settings.alpha, settings.beta}}, ways_{ways_of(of, memory_)},
+      tours_{made_tensor(memory_, data_type::int32, {settings_.ants, of.cities()})} {
     best_.order = first_tour(of, near);
     best_.length = of.length_of(best_.order);
     trails_.fill(start_trail_);
-    trails_.weigh();
 }
 
-std::uint64_t ant_system::advance(std::uint64_t tours) {
+ant_system::ways ant_system::ways_of(const instance& of, memory_pool& memory) {
+    const std::size_t n = of.cities();
+    if (of.kind() == edge_weights::matrix) {
+        tensor lengths = made_tensor(memory, data_type::int32, {n, n});
+        const auto all = lengths.mutable_values<std::int32_t>();
+        for (std::size_t i = 0; i < n * n; ++i)
+            all[i] = static_cast<std::int32_t>(
+                of.length(static_cast<city>(i / n), static_cast<city>(i % n)));
+        return {{}, std::move(lengths)};
+    }
+    const bool is_plane = of.kind() != edge_weights::geo;
+    const std::size_t axes = is_plane ? 2 : 3;
+    tensor places = made_tensor(memory, data_type::float64, {n, axes});
+    const auto all = places.mutable_values<double>();
+    for (std::size_t c = 0; c < n; ++c)
+        std::ranges::copy_n(of.place_of(static_cast<city>(c)).begin(),
+                            static_cast<std::ptrdiff_t>(axes),
+                            all.begin() + static_cast<std::ptrdiff_t>(c * axes));
+    return {std::move(places), {}};
+}
+
+result<std::uint64_t> ant_system::advance(std::uint64_t tours, operations& with) {
     std::uint64_t done = 0;
     for (; done < tours; done += settings_.ants)
-        iterate();
+        if (auto iterated = iterate(with); !iterated)
+            return iterated.failure();
     return done;
 }
 
-void ant_system::improve(built& b) {
-    if (settings_.search == search_kind::none)
-        return;
-    tour t{std::move(b.order)};
-    for (const city c : std::vector<city>(t.order().begin(), t.order().end()))
-        improver_->look_at(c);
-    b.length -= improver_->improve(t);
-    b.order.assign(t.order().begin(), t.order().end());
+result<void> ant_system::build(operations& with) {
+    const bool takes_up = settings_.kind == colony_kind::ant_colony_system;
+    return with.run(construct_tours{.choice = settings_.choice,
+                                    .seed = seed_,
+                                    .first_ant = iterations_ * settings_.ants + 1,
+                                    .greed = takes_up ? settings_.greed : 0,
+                                    .taken = takes_up
+                                                 ? construct_tours::take_up{taken_up, start_trail_}
+                                                 : construct_tours::take_up{},
+                                    .on = trails_.operands(),
+                                    .places = ways_.places ? &ways_.places : nullptr,
+                                    .lengths = ways_.lengths ? &ways_.lengths : nullptr,
+                                    .tours = tours_});
 }
 
-void ant_system::iterate() {
-    std::vector<built> tours(settings_.ants);
+void ant_system::improve(std::span<city> order) {
+    if (settings_.search == search_kind::none)
+        return;
+    tour t{{order.begin(), order.end()}};
+    for (const city c : order)
+        improver_->look_at(c);
+    improver_->improve(t);
+    std::ranges::copy(t.order(), order.begin());
+}
+
+result<void> ant_system::iterate(operations& with) {
+    if (auto done = build(with); !done)
+        return done;
+    const std::size_t n = of_.cities();
+    const auto order_of = [&](std::size_t ant) {
+        return tours_.mutable_values<city>().subspan(ant * n, n);
+    };
+    std::vector<std::int64_t> lengths;
     double sum = 0;
-    for (std::uint64_t i = 0; i < settings_.ants; ++i) {
-        random_stream random{seed_, iterations_ * settings_.ants + i + 1};
-        const auto order = builder_.build(trails_, random);
-        tours[i].order.assign(order.begin(), order.end());
-        tours[i].length = of_.length_of(order);
-        improve(tours[i]);
-        sum += static_cast<double>(tours[i].length);
+    for (std::size_t i = 0; i < settings_.ants; ++i) {
+        improve(order_of(i));
+        lengths.push_back(of_.length_of(order_of(i)));
+        sum += static_cast<double>(lengths.back());
     }
     mean_ = sum / settings_.ants;
     ++iterations_;
-    const built& shortest = *std::ranges::min_element(tours, {}, &built::length);
+    const auto least = std::ranges::min_element(lengths);
+    const auto order = order_of(static_cast<std::size_t>(least - lengths.begin()));
+    const built shortest{{order.begin(), order.end()}, *least};
     if (shortest.length < best_.length)
         best_ = shortest;
-    update_trails(tours, shortest);
-    trails_.weigh();
+    return settings_.kind == colony_kind::ant_system ? lay_all(with, lengths)
+                                                     : lay_best(with, shortest);
 }
 
-void ant_system::update_trails(const std::vector<built>& tours, const built& shortest) {
-    const auto laid_by = [](const built& b) {
-        return 1 / static_cast<double>(std::max<std::int64_t>(b.length, 1));
-    };
-    switch (settings_.kind) {
-    case colony_kind::ant_colony_system:
-        trails_.mix(best_.order, settings_.evaporation, laid_by(best_));
-        break;
-    case colony_kind::max_min: {
-        trails_.evaporate(settings_.evaporation);
-        if (restart_best_.order.empty() || shortest.length < restart_best_.length) {
-            restart_best_ = shortest;
-            restart_best_at_ = iterations_;
-        }
-        const bool is_turn_of_best = iterations_ % period_of_best() == 0;
-        const bool is_old = iterations_ - restart_best_at_ > 50 && period_of_best() == 1;
-        const built& laid = !is_turn_of_best ? shortest : is_old ? best_ : restart_best_;
-        trails_.deposit(laid.order, laid_by(laid));
-        const double highest = laid_by(best_) / settings_.evaporation;
-        trails_.clamp(lowest_trail(highest), highest);
-        if (iterations_ - restart_best_at_ > patience &&
-            trails_.branching_factor() < converged_branching) {
-            restart_best_ = {};
-            restarted_at_ = restart_best_at_ = iterations_;
-            trails_.fill(highest);
-        }
-        break;
+result<void> ant_system::lay_all(operations& with, std::span<const std::int64_t> lengths) {
+    tensor amounts = made_tensor(memory_, data_type::float64, {lengths.size()});
+    std::ranges::transform(lengths, amounts.mutable_values<double>().begin(), laid_by);
+    return trails_.lay(with, {.kept = 1 - settings_.evaporation}, tours_, amounts);
+}
+
+result<void> ant_system::lay_best(operations& with, const built& shortest) {
+    const double kept = 1 - settings_.evaporation;
+    if (settings_.kind == colony_kind::ant_colony_system)
+        return trails_.lay(with, {.kept = kept, .evaporates_laid_alone = true}, best_.order,
+                           settings_.evaporation * laid_by(best_.length));
+    if (restart_best_.order.empty() || shortest.length < restart_best_.length) {
+        restart_best_ = shortest;
+        restart_best_at_ = iterations_;
     }
-    default:
-        trails_.evaporate(settings_.evaporation);
-        for (const built& b : tours)
-            trails_.deposit(b.order, laid_by(b));
+    const bool is_turn_of_best = iterations_ % period_of_best() == 0;
+    const bool is_old = iterations_ - restart_best_at_ > 50 && period_of_best() == 1;
+    const built& laid = !is_turn_of_best ? shortest : is_old ? best_ : restart_best_;
+    const double highest = laid_by(best_.length) / settings_.evaporation;
+    auto done = trails_.lay(with, {.kept = kept, .low = lowest_trail(highest), .high = highest},
+                            laid.order, laid_by(laid.length));
+    if (done && iterations_ - restart_best_at_ > patience &&
+        trails_.branching_factor() < converged_branching) {
+        restart_best_ = {};
+        restarted_at_ = restart_best_at_ = iterations_;
+        trails_.fill(highest);
     }
+    return done;
 }
 
 // Of max-min: so that an ant finds the best tour with some probability where all trails have converged.

@@ -1,14 +1,15 @@
 // Colonies whose ants build whole tours, city by city: the Ant System, MAX-MIN and the Ant Colony System.
 //
-// Each ant's tour (tour_builder.hpp) may be improved by a local search. Memory grows with the cities; an iteration's tours
-// are held until trails have been laid.
+// Ants build tours, and trails follow from these, by the operations of kernels/ops/tours.hpp. Each tour may be improved by a
+// local search. Memory grows with the cities, unless their lengths are a matrix, and with the ants of an iteration, whose
+// tours are held until trails have been laid.
 //
 // Sources: Dorigo, Maniezzo, Colorni, Ant system (1996); Stützle, Hoos, MAX-MIN ant system (2000), with the parameters of
 // ACOTSP; Dorigo, Gambardella, Ant colony system (1997).
 #pragma once
 
 #include "apps/tsp/colony.hpp"
-#include "apps/tsp/tour_builder.hpp"
+#include "apps/tsp/trails.hpp"
 
 namespace troupe::tsp {
 
@@ -17,7 +18,7 @@ class ant_system final : public colony {
     ant_system(const instance& of, const candidates& near, const colony_settings& settings,
                std::uint64_t seed);
 
-    std::uint64_t advance(std::uint64_t tours) override;
+    result<std::uint64_t> advance(std::uint64_t tours, operations& with) override;
     std::span<const city> best() const noexcept override { return best_.order; }
     std::int64_t best_length() const noexcept override { return best_.length; }
     bool take_in(std::span<const city> tour) override;
@@ -32,9 +33,16 @@ class ant_system final : public colony {
         std::vector<city> order;
         std::int64_t length = 0;
     };
-    void iterate();
-    void improve(built& b);
-    void update_trails(const std::vector<built>& tours, const built& shortest);
+    // What construct_tours takes to find the nearest city: one of both.
+    struct ways {
+        tensor places, lengths;
+    };
+    static ways ways_of(const instance& of, memory_pool& memory);
+    result<void> build(operations& with);
+    result<void> iterate(operations& with);
+    void improve(std::span<city> order);
+    result<void> lay_all(operations& with, std::span<const std::int64_t> lengths);
+    result<void> lay_best(operations& with, const built& shortest);
     std::uint64_t period_of_best() const noexcept;
     double lowest_trail(double highest) const noexcept;
 
@@ -43,8 +51,10 @@ class ant_system final : public colony {
     const std::uint64_t seed_;
     const double start_trail_;
     std::unique_ptr<improver> improver_;
+    memory_pool memory_;
     trails trails_;
-    tour_builder builder_;
+    ways ways_;
+    tensor tours_; // of an iteration
     built best_;
     std::uint64_t iterations_ = 0;
     // Of max-min: since trails were last made equal.

@@ -2,7 +2,7 @@
 //
 //     auto near = candidates{problem, candidates_of(settings)};
 //     auto ants = make_colony(problem, near, settings, seed);
-//     ants->advance(1000);                                      // builds 1000 tours, or a few more
+//     ants->advance(1000, operations);                          // builds 1000 tours, or a few more
 //     ants->take_in(tour_of_another_colony);
 //     send(ants->best());
 //
@@ -22,10 +22,14 @@
 #include <vector>
 
 #include "apps/tsp/candidates.hpp"
-#include "apps/tsp/choice.hpp"
 #include "apps/tsp/improver.hpp"
 #include "apps/tsp/instance.hpp"
+#include "kernels/ops/tours.hpp"
 #include "schemas/base/error.hpp"
+
+namespace troupe {
+class operations;
+}
 
 namespace troupe::tsp {
 
@@ -34,7 +38,7 @@ enum class colony_kind : std::uint8_t { ant_system, max_min, ant_colony_system, 
 struct colony_settings {
     colony_kind kind = colony_kind::focused;
     search_kind search = search_kind::lin_kernighan;
-    choice_kind choice = choice_kind::exact;
+    city_choice choice = city_choice::exact;
     std::uint32_t ants = 0;       // of an iteration; 0: as is usual for the kind
     std::uint32_t candidates = 0; // of a city; 0: likewise
     double alpha = 1;             // power of the trail
@@ -66,8 +70,8 @@ class colony {
   public:
     virtual ~colony() = default;
 
-    // Builds at least that many tours, in whole iterations; how many.
-    virtual std::uint64_t advance(std::uint64_t tours) = 0;
+    // Builds at least that many tours, in whole iterations; how many. Errors: those of the operations.
+    virtual result<std::uint64_t> advance(std::uint64_t tours, operations& with) = 0;
 
     // Never empty: before the first tour the one to begin with.
     virtual std::span<const city> best() const noexcept = 0;

@@ -6,6 +6,7 @@
 
 #include "apps/tsp/first_tour.hpp"
 #include "apps/tsp/tsp_limits.hpp"
+#include "kernels/reference/city_choice.hpp"
 
 namespace troupe::tsp {
 
@@ -42,12 +43,21 @@ void focused_colony::begin() {
     best_.assign(current_.order().begin(), current_.order().end());
     best_length_ = current_length_ = of_.length_of(best_);
     trails_.fill(1);
-    lay_trails();
 }
 
-std::uint64_t focused_colony::advance(std::uint64_t tours) {
-    for (std::uint64_t i = 0; i < tours; ++i)
+result<std::uint64_t> focused_colony::advance(std::uint64_t tours, operations& with) {
+    if (ants_ == 0)
+        if (auto laid = lay_trails(with); !laid)
+            return laid.failure();
+    for (std::uint64_t i = 0; i < tours; ++i) {
         send_ant();
+        if (ants_ % iteration_ants_ != 0)
+            continue;
+        mean_ = static_cast<double>(iteration_sum_) / static_cast<double>(iteration_ants_);
+        iteration_sum_ = 0;
+        if (auto laid = lay_trails(with); !laid)
+            return laid.failure();
+    }
     return tours;
 }
 
@@ -69,21 +79,15 @@ void focused_colony::send_ant() {
         }
     } else
         current_.undo();
-    if (ants_ % iteration_ants_ == 0) {
-        mean_ = static_cast<double>(iteration_sum_) / static_cast<double>(iteration_ants_);
-        iteration_sum_ = 0;
-        lay_trails();
-    }
 }
 
 // The trails of the best tour grow to the upper limit, all others shrink to the lower one.
-void focused_colony::lay_trails() {
+result<void> focused_colony::lay_trails(operations& with) {
     const double share = settings_.evaporation > 0 ? settings_.evaporation : usual_evaporation;
     // In units of 1 / (share * best length): the limit is 1 whatever the length is.
-    trails_.evaporate(share);
-    trails_.deposit(best_, share);
-    trails_.clamp(0.5 / static_cast<double>(of_.cities()), 1);
-    trails_.weigh();
+    return trails_.lay(
+        with, {.kept = 1 - share, .low = 0.5 / static_cast<double>(of_.cities()), .high = 1}, best_,
+        share);
 }
 
 // Where the first new edge leads: to a candidate that lies ahead on the tour, not too far.

@@ -14,6 +14,7 @@
 
 #include "apps/tsp/colony.hpp"
 #include "apps/tsp/trails.hpp"
+#include "schemas/base/random.hpp"
 
 namespace troupe::tsp {
 
@@ -22,7 +23,7 @@ class focused_colony final : public colony {
     focused_colony(const instance& of, const candidates& near, const colony_settings& settings,
                    std::uint64_t seed);
 
-    std::uint64_t advance(std::uint64_t tours) override;
+    result<std::uint64_t> advance(std::uint64_t tours, operations& with) override;
     std::span<const city> best() const noexcept override { return best_; }
     std::int64_t best_length() const noexcept override { return best_length_; }
     bool take_in(std::span<const city> tour) override;
@@ -39,7 +40,7 @@ class focused_colony final : public colony {
     std::int64_t change_few_edges(random_stream& random);
     std::int64_t shuffle(random_stream& random);
     cuts choose_cuts(random_stream& random);
-    void lay_trails();
+    result<void> lay_trails(operations& with);
 
     const instance& of_;
     const candidates& near_;

@@ -27,7 +27,7 @@ tsp_settings settings_of(proto::TspSettings::Reader reader) {
     tsp_settings s;
     s.colony.kind = static_cast<colony_kind>(reader.getColony());
     s.colony.search = static_cast<search_kind>(reader.getLocalSearch());
-    s.colony.choice = static_cast<choice_kind>(reader.getChoice());
+    s.colony.choice = static_cast<city_choice>(reader.getChoice());
     s.colony.ants = reader.getAnts();
     s.colony.candidates = reader.getCandidates();
     s.colony.alpha = reader.getAlpha();
@@ -50,7 +50,7 @@ bool is_power(double x) {
 bool is_known(const tsp_settings& s) {
     const colony_settings& c = s.colony;
     return c.kind <= colony_kind::focused && c.search <= search_kind::lin_kernighan &&
-           c.choice <= choice_kind::independent && s.exchange <= exchange_kind::none &&
+           c.choice <= city_choice::independent && s.exchange <= exchange_kind::none &&
            c.ants <= ants_max && c.candidates <= limits::candidates_max && is_power(c.alpha) &&
            is_power(c.beta) && is_share(c.evaporation) && is_share(c.greed);
 }

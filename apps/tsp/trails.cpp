@@ -1,9 +1,9 @@
 #include "apps/tsp/trails.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <utility>
+#include <new>
 
+#include "kernels/ops/ops.hpp"
 #include "schemas/base/check.hpp"
 
 namespace troupe::tsp {
@@ -13,91 +13,73 @@ namespace {
 // Of the span between a city's lowest and highest trail (lambda of ACOTSP).
 constexpr double little = 0.05;
 
-// Small whole powers by products: they are the same on all machines, and fast.
-double power(double base, double exponent) noexcept {
-    if (exponent < 0 || exponent > 8 || exponent != std::floor(exponent))
-        return std::pow(base, exponent);
-    double product = 1;
-    for (int i = 0; i < static_cast<int>(exponent); ++i)
-        product *= base;
-    return product;
-}
-
 } // namespace
 
+tensor made_tensor(memory_pool& pool, data_type type, tensor_shape shape) {
+    auto made = tensor::allocate(pool, type, shape);
+    if (!made)
+        throw std::bad_alloc{};
+    return std::move(*made);
+}
+
 trails::trails(const instance& of, const candidates& near, powers by)
-    : near_{near}, is_symmetric_{of.is_symmetric()}, by_{by} {
-    const std::size_t edges = of.cities() * near.count();
-    values_.resize(edges);
-    weights_.resize(edges);
-    nearness_.reserve(edges);
+    : near_{near}, is_symmetric_{of.is_symmetric()}, alpha_{by.trail} {
+    const tensor_shape shape{of.cities(), near.count()};
+    candidates_ = made_tensor(memory_, data_type::int32, shape);
+    for (tensor* numbers : {&nearness_, &values_, &weights_})
+        *numbers = made_tensor(memory_, data_type::float64, shape);
+    tour_ = made_tensor(memory_, data_type::int32, {1, of.cities()});
+    amount_ = made_tensor(memory_, data_type::float64, {1});
+    auto candidate = candidates_.mutable_values<city>().begin();
+    auto nearness = nearness_.mutable_values<double>().begin();
     for (city c = 0; static_cast<std::size_t>(c) < of.cities(); ++c)
         for (const city to : near.of(c)) {
+            *candidate++ = to;
             // Two cities on one spot are near, not infinitely so.
             const double length = std::max(static_cast<double>(of.length(c, to)), 0.1);
-            nearness_.push_back(power(1 / length, by.length));
+            *nearness++ = trail_power(1 / length, by.length);
         }
 }
 
-double trails::weight(std::size_t at) const noexcept {
-    return power(values_[at], by_.trail) * nearness_[at];
+trail_operands trails::operands() noexcept {
+    return {.candidates = candidates_,
+            .nearness = nearness_,
+            .trails = values_,
+            .weights = weights_,
+            .power = alpha_,
+            .both_ways = is_symmetric_};
 }
 
-void trails::evaporate(double share) noexcept {
-    for (double& v : values_)
-        v *= 1 - share;
+result<void> trails::lay(operations& with, const change& how, const tensor& tours,
+                         const tensor& amounts) {
+    return with.run(update_trails{.kept = how.kept,
+                                  .evaporates_laid_alone = how.evaporates_laid_alone,
+                                  .low = how.low,
+                                  .high = how.high,
+                                  .tours = tours,
+                                  .amounts = amounts,
+                                  .on = operands()});
 }
 
-void trails::clamp(double low, double high) noexcept {
-    for (double& v : values_)
-        v = std::clamp(v, low, high);
-}
-
-template <class Change>
-void trails::for_each_edge(std::span<const city> tour, Change change) noexcept {
-    const auto change_way = [&](city from, city to) {
-        if (const std::size_t k = near_.place(from, to); k < near_.count())
-            change(values_[static_cast<std::size_t>(from) * near_.count() + k]);
-    };
-    city from = tour.back();
-    for (const city to : tour) {
-        change_way(from, to);
-        if (is_symmetric_)
-            change_way(to, from);
-        from = to;
-    }
-}
-
-void trails::deposit(std::span<const city> tour, double amount) noexcept {
-    for_each_edge(tour, [amount](double& v) { v += amount; });
-}
-
-void trails::mix(std::span<const city> tour, double share, double to) noexcept {
-    for_each_edge(tour, [=](double& v) { v = (1 - share) * v + share * to; });
-}
-
-void trails::mix(city from, std::size_t place, double share, double to) noexcept {
-    const auto change = [&](city c, std::size_t k) {
-        const std::size_t at = static_cast<std::size_t>(c) * near_.count() + k;
-        values_[at] = (1 - share) * values_[at] + share * to;
-        weights_[at] = weight(at);
-    };
-    change(from, place);
-    const city other = near_.of(from)[place];
-    if (const std::size_t k = near_.place(other, from); is_symmetric_ && k < near_.count())
-        change(other, k);
+result<void> trails::lay(operations& with, const change& how, std::span<const city> tour,
+                         double amount) {
+    std::ranges::copy(tour, tour_.mutable_values<city>().begin());
+    amount_.mutable_values<double>()[0] = amount;
+    return lay(with, how, tour_, amount_);
 }
 
 void trails::weigh() {
-    for (std::size_t i = 0; i < values_.size(); ++i)
-        weights_[i] = weight(i);
+    const auto values = values_.values<double>(), nearness = nearness_.values<double>();
+    const auto weights = weights_.mutable_values<double>();
+    for (std::size_t i = 0; i < values.size(); ++i)
+        weights[i] = trail_power(values[i], alpha_) * nearness[i];
 }
 
-double trails::branching_factor() const noexcept {
-    const std::size_t each = near_.count(), cities = values_.size() / each;
+double trails::branching_factor() const {
+    const std::size_t each = near_.count(), cities = values().size() / each;
     std::size_t count = 0;
     for (std::size_t c = 0; c < cities; ++c) {
-        const auto all = row(values_, static_cast<city>(c));
+        const auto all = values().subspan(c * each, each);
         const auto [low, high] = std::ranges::minmax(all);
         const double enough = low + little * (high - low);
         count += static_cast<std::size_t>(
@@ -106,9 +88,14 @@ double trails::branching_factor() const noexcept {
     return static_cast<double>(count) / static_cast<double>(cities);
 }
 
-void trails::set(std::vector<double> values) {
-    TROUPE_CHECK(values.size() == values_.size(), "every candidate edge has a trail");
-    values_ = std::move(values);
+void trails::fill(double value) {
+    std::ranges::fill(values_.mutable_values<double>(), value);
+    weigh();
+}
+
+void trails::set(std::span<const double> values) {
+    TROUPE_CHECK(values.size() == values_.elements(), "every candidate edge has a trail");
+    std::ranges::copy(values, values_.mutable_values<double>().begin());
     weigh();
 }
 

@@ -59,13 +59,16 @@ result<void> tsp_worker::data_is_complete() {
 
 // ---- phases ----
 
-result<payload> tsp_worker::push(const scheduled::phase& p, compute_context&) {
+result<payload> tsp_worker::push(const scheduled::phase& p, compute_context& context) {
     const auto tours = scheduled::read<std::int64_t>(p.content, 0, 2, "the tours of a phase");
     if (!tours)
         return tours.failure();
     if ((*tours)[1] < 1 || static_cast<std::uint64_t>((*tours)[1]) > options_.tours_max)
         return error{errc::protocol, "a phase of more tours than this run has in a phase, or none"};
-    built_ += static_cast<std::int64_t>(colony_->advance(static_cast<std::uint64_t>((*tours)[1])));
+    const auto built = colony_->advance(static_cast<std::uint64_t>((*tours)[1]), context.ops);
+    if (!built)
+        return built.failure();
+    built_ += static_cast<std::int64_t>(*built);
     const std::int64_t length = colony_->best_length();
     const bool is_new = sent_ < 0 || length < sent_;
     sent_ = length;

@@ -18,6 +18,7 @@
 #include "kernels/cpu/response_norm_loops.hpp"
 #include "kernels/cpu/sequence_loops.hpp"
 #include "kernels/cpu/sparse_loops.hpp"
+#include "kernels/cpu/tour_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
 #include "kernels/cpu/winograd_loops.hpp"
 

@@ -29,6 +29,7 @@ namespace troupe {
     X(response_norm_loops)                                                                         \
     X(sequence_loops)                                                                              \
     X(sparse_loops)                                                                                \
+    X(tour_loops)                                                                                  \
     X(update_loops)                                                                                \
     X(winograd_loops)
 

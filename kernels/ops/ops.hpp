@@ -1,4 +1,5 @@
-// The list of operations: all that layers and optimizers compute. A back end computes every one of them.
+// The list of operations: all that layers, optimizers and ant colonies compute. A back end computes every one of them; that
+// of GPUs refuses those of ant colonies (tours.hpp) with errc::usage.
 //
 // An operation is a struct of its operands, which says what it computes, their shapes, and whether they fit (check).
 // Outputs are allocated by the caller and overwritten whole; what they held before (NaN, too) does not matter.
@@ -27,6 +28,7 @@
 #include "kernels/ops/sequences.hpp"
 #include "kernels/ops/shapes.hpp"
 #include "kernels/ops/sparse.hpp"
+#include "kernels/ops/tours.hpp"
 #include "kernels/ops/updates.hpp"
 
 namespace troupe {
@@ -110,7 +112,9 @@ namespace troupe {
     X(decode_threshold)                                                                            \
     X(momentum_correction)                                                                         \
     X(matrix_multiply)                                                                             \
-    X(orthonormalize_rows)
+    X(orthonormalize_rows)                                                                         \
+    X(construct_tours)                                                                             \
+    X(update_trails)
 
 class operations {
   public:

@@ -55,6 +55,7 @@ void add_shapes_cases(cases& to);
 void add_timed_shapes_cases(cases& to, std::size_t batch);
 void add_codecs_cases(cases& to);
 void add_timed_codecs_cases(cases& to, std::size_t batch);
+void add_tours_cases(cases& to);
 void add_updates_cases(cases& to);
 void add_timed_updates_cases(cases& to, std::size_t batch);
 

@@ -59,6 +59,7 @@ cases operation_cases() {
     add_additive_attention_cases(all);
     add_codecs_cases(all);
     add_updates_cases(all);
+    add_tours_cases(all);
     if (const char* wanted = std::getenv("TROUPE_CASES"); wanted != nullptr)
         std::erase_if(all, [wanted = std::string{wanted}](const auto& row) {
             const std::string name = row->name();

@@ -38,6 +38,8 @@ class operation_case {
     virtual bool is_rounded() const { return false; }
     // How far a result may be off, as a share of the largest.
     virtual float tolerance() const { return 2e-5f; }
+    // The back end of GPUs refuses it.
+    virtual bool has_no_gpu_form() const { return false; }
     // Inputs must be further apart than the steps of a finite difference: the operation has kinks.
     virtual bool has_kinks() const { return false; }
 

@@ -24,6 +24,10 @@ void check_bit_equal(const outcome& a, const outcome& b, const std::string& what
                    what << ": gradient " << i << " differs");
 }
 
+bool is_refused(const operations& ops, const operation_case& row) {
+    return row.has_no_gpu_form() && ops.name() == "cuda";
+}
+
 // The same elements where oneDNN and the compiler would rather not have them: 4 bytes behind a cache line.
 tensor misaligned(memory_pool& pool, const tensor& t) {
     buffer_ref storage = pool.allocate(t.bytes() + 4).value();
@@ -46,6 +50,8 @@ BOOST_AUTO_TEST_CASE(every_back_end_gives_what_the_reference_gives) {
         for (const auto& backend : backends()) {
             const auto ops = backend.make(pool);
             compute_context context{*ops, pool};
+            if (is_refused(*ops, *row))
+                continue;
             const outcome given = run(context, *row, inputs, gradient);
             check_close(given.outputs, expected.outputs, row->tolerance(),
                         backend.name + ", " + row->name() + ": output");
@@ -151,6 +157,8 @@ BOOST_AUTO_TEST_CASE(results_depend_neither_on_addresses_nor_on_the_thread_nor_o
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         for (const auto& row : operation_cases()) {
+            if (is_refused(*ops, *row))
+                continue;
             const auto inputs = inputs_of(pool, *row);
             const tensor gradient = random_tensor(pool, row->output_shape(), 9);
             const outcome first = run(context, *row, inputs, gradient);
@@ -166,6 +174,27 @@ BOOST_AUTO_TEST_CASE(results_depend_neither_on_addresses_nor_on_the_thread_nor_o
             outcome in_thread;
             std::thread{[&] { in_thread = run(fresh_context, *row, inputs, gradient); }}.join();
             check_bit_equal(first, in_thread, backend.name + " in another thread, " + row->name());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_gpus_have_no_form_of_is_refused_in_a_line) {
+    operand_pool pool{1ull << 30};
+    for (const auto& backend : backends()) {
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        for (const auto& row : operation_cases()) {
+            if (!is_refused(*ops, *row))
+                continue;
+            const auto done = row->prepare(context, inputs_of(pool, *row),
+                                           random_tensor(pool, row->output_shape(), 9))
+                                  .forward();
+            BOOST_REQUIRE(!done);
+            BOOST_TEST((done.failure().code() == errc::usage));
+            BOOST_TEST(done.failure().message() ==
+                       row->name().substr(0, row->name().find(' ')) +
+                           ": GPUs have no form of this operation; give its work to processor "
+                           "cores, as with --devices cpu:1");
         }
     }
 }

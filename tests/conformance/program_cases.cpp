@@ -210,6 +210,7 @@ program_case tsp_case(std::string name, const std::string& settings) {
                         {"program.tsp.rho=2", "rho"},
                         {"program.tsp.q0=-1", "q0"},
                         {"program.tsp.candidates=33", "candidates"},
+                        {"program.tsp.choice=roulette", "choice"},
                         {"program.tsp.colony=bees", "colony"},
                         {"program.tsp={colony: focused, local_search: none}", "local_search"},
                         {"stop={gap: 1e-6}", "stop.seconds"},
@@ -259,6 +260,8 @@ std::vector<program_case> made_cases() {
     all.push_back(tsp_case("tsp, focused, ring", "exchange_every: 40"));
     all.push_back(tsp_case("tsp, focused, each alone", "exchange: none, local_search: three_opt"));
     all.push_back(tsp_case("tsp, max-min, all", "colony: max_min, ants: 8, exchange: all"));
+    all.push_back(tsp_case("tsp, ant colony system, i_roulette",
+                           "colony: ant_colony_system, ants: 8, choice: i_roulette"));
     return all;
 }
 

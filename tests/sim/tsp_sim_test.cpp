@@ -7,6 +7,7 @@
 #include "apps/tsp/tsp.capnp.h"
 #include "apps/tsp/tsp.hpp"
 #include "apps/tsp/tsp_worker.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
 #include "tests/sim/same_ends.hpp"
 #include "tests/support/seeds.hpp"
 
@@ -76,7 +77,8 @@ std::vector<tsp::city> serial_tour(const tsp::instance& of, std::uint32_t worker
     const tsp::colony_settings settings;
     const tsp::candidates near{of, tsp::candidates_of(settings)};
     const auto colony = tsp::make_colony(of, near, settings, tsp::colony_seed(seed_of_run, worker));
-    colony->advance(tours_of_colony);
+    memory_pool memory{1u << 20};
+    BOOST_REQUIRE(colony->advance(tours_of_colony, *make_cpu_operations(memory)).ok());
     return {colony->best().begin(), colony->best().end()};
 }
 

@@ -10,6 +10,8 @@
 #include "apps/tsp/first_tour.hpp"
 #include "apps/tsp/instance_file.hpp"
 #include "apps/tsp/trails.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/reference/city_choice.hpp"
 #include "tests/shared_data.hpp"
 #include "tests/unit/apps_tsp/problems.hpp"
 
@@ -27,6 +29,10 @@ struct made_colony {
     colony_settings settings;
     candidates near{of, candidates_of(settings)};
     std::unique_ptr<colony> ants;
+    std::unique_ptr<memory_pool> memory = std::make_unique<memory_pool>(1u << 24);
+    std::unique_ptr<operations> with = make_cpu_operations(*memory);
+
+    std::uint64_t advance(std::uint64_t tours) { return ants->advance(tours, *with).value(); }
 
     made_colony(instance problem, colony_settings s, std::uint64_t seed)
         : of{std::move(problem)}, settings{s}, ants{make_colony(of, near, s, seed)} {}
@@ -37,7 +43,7 @@ bool is_same(const colony_state& a, const colony_state& b) {
 }
 
 // Chi-square of the counts of draws from these weights, over those above 0.
-double chi_square(choice_kind kind, const std::vector<double>& weights, int draws) {
+double chi_square(city_choice kind, const std::vector<double>& weights, int draws) {
     random_stream random{29};
     std::vector<int> counts(weights.size());
     for (int i = 0; i < draws; ++i)
@@ -63,15 +69,15 @@ BOOST_AUTO_TEST_CASE(
     the_exact_choice_is_proportional_and_the_independent_one_favours_large_weights) {
     const std::vector<double> weights{1, 0, 5, 0.5, 2, 1e-3, 1.5};
     // 5 degrees of freedom: above 20.5 once in 1000.
-    BOOST_TEST(chi_square(choice_kind::exact, weights, 100000) < 20.5);
-    BOOST_TEST(chi_square(choice_kind::independent, weights, 100000) > 1000);
+    BOOST_TEST(chi_square(city_choice::exact, weights, 100000) < 20.5);
+    BOOST_TEST(chi_square(city_choice::independent, weights, 100000) > 1000);
     // Of two, the larger is chosen by 1 - w2 / 2 w1.
     random_stream random{31};
     int larger = 0;
     for (int i = 0; i < 100000; ++i)
         larger += choose_independently(std::vector<double>{1, 2}, random) == 1;
     BOOST_TEST(std::abs(larger / 1e5 - 0.75) < 0.006);
-    for (const auto kind : {choice_kind::exact, choice_kind::independent})
+    for (const auto kind : {city_choice::exact, city_choice::independent})
         BOOST_TEST(choose(kind, std::vector<double>{0, 0}, random) == 2u);
 }
 
@@ -93,8 +99,9 @@ BOOST_AUTO_TEST_CASE(trails_grow_where_tours_go) {
         const city a = order[i], b = order[(i + 1) % 50];
         ways += (near.place(a, b) < 10 ? 1 : 0) + (near.place(b, a) < 10 ? 1 : 0);
     }
-    t.evaporate(0.25);
-    t.deposit(order, 2);
+    memory_pool memory{1u << 20};
+    const auto ops = make_cpu_operations(memory);
+    BOOST_REQUIRE(t.lay(*ops, {.kept = 0.75}, order, 2).ok());
     BOOST_TEST(sum() == 500 * 0.75 + ways * 2.0, boost::test_tools::tolerance(1e-12));
     BOOST_TEST(t.branching_factor() < 2.1);
     for (city a = 0; a < 50; ++a)
@@ -104,10 +111,9 @@ BOOST_AUTO_TEST_CASE(trails_grow_where_tours_go) {
                 BOOST_REQUIRE(t.values()[static_cast<std::size_t>(a) * 10 + k] ==
                               t.values()[static_cast<std::size_t>(b) * 10 + back]);
         }
-    t.clamp(1, 1.5);
+    BOOST_REQUIRE(t.lay(*ops, {.low = 1, .high = 1.5}, order, 0).ok());
     BOOST_TEST(std::ranges::max(t.values()) == 1.5);
     BOOST_TEST(std::ranges::min(t.values()) == 1.0);
-    t.weigh();
     const double length = static_cast<double>(of.length(0, near.of(0)[0]));
     BOOST_TEST(t.weights(0)[0] == t.values()[0] / length / length,
                boost::test_tools::tolerance(1e-12));
@@ -121,7 +127,7 @@ BOOST_AUTO_TEST_CASE(small_problems_are_solved) {
             const std::int64_t shortest = shortest_length(of);
             for (const auto kind : kinds) {
                 made_colony c{of, {.kind = kind, .greed = 0.5}, 3};
-                c.ants->advance(2000);
+                c.advance(2000);
                 BOOST_TEST_CONTEXT(cities << " cities, kind " << static_cast<int>(kind))
                 BOOST_TEST(c.ants->best_length() == shortest);
             }
@@ -140,7 +146,7 @@ BOOST_AUTO_TEST_CASE(known_problems_are_solved_by_each_of_twenty_seeds) {
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             made_colony c{of, {}, seed};
             for (int i = 0; i < 100 && c.ants->best_length() > shortest; ++i)
-                c.ants->advance(100);
+                c.advance(100);
             BOOST_TEST(c.ants->best_length() == shortest);
             BOOST_TEST(of.length_of(c.ants->best()) == shortest);
             BOOST_TEST(is_tour(c.ants->best(), of.cities()));
@@ -157,7 +163,7 @@ BOOST_AUTO_TEST_CASE(every_kind_shortens_tours_and_reports_it) {
             const std::int64_t first = c.ants->best_length();
             std::int64_t last = first;
             for (int i = 0; i < 10; ++i) {
-                BOOST_TEST(c.ants->advance(30) >= 30u);
+                BOOST_TEST(c.advance(30) >= 30u);
                 BOOST_TEST(c.ants->best_length() <= last);
                 last = c.ants->best_length();
                 BOOST_TEST(c.of.length_of(c.ants->best()) == last);
@@ -174,33 +180,60 @@ BOOST_AUTO_TEST_CASE(every_kind_shortens_tours_and_reports_it) {
 
 BOOST_AUTO_TEST_CASE(the_seed_decides_every_bit_and_a_loaded_colony_goes_on_as_the_saved_one) {
     for (const auto kind : kinds) {
-        const colony_settings settings{.kind = kind, .choice = choice_kind::independent};
+        const colony_settings settings{.kind = kind, .choice = city_choice::independent};
         made_colony whole{random_cities(120, 43), settings, 5},
             other{random_cities(120, 43), settings, 6};
         made_colony first{random_cities(120, 43), settings, 5},
             second{random_cities(120, 43), settings, 5};
-        whole.ants->advance(175);
-        other.ants->advance(175);
-        first.ants->advance(75);
+        whole.advance(175);
+        other.advance(175);
+        first.advance(75);
         BOOST_REQUIRE(second.ants->load(first.ants->save()).ok());
-        second.ants->advance(100);
+        second.advance(100);
         BOOST_TEST(is_same(whole.ants->save(), second.ants->save()));
         BOOST_TEST(!is_same(whole.ants->save(), other.ants->save()));
         BOOST_TEST(whole.ants->report().mean == second.ants->report().mean);
     }
 }
 
+BOOST_AUTO_TEST_CASE(ants_of_each_iteration_draw_anew) {
+    for (const auto kind :
+         {colony_kind::ant_system, colony_kind::max_min, colony_kind::ant_colony_system}) {
+        // Trails do not count, so that only draws tell one iteration from another.
+        made_colony c{random_cities(60, 61),
+                      {.kind = kind, .search = search_kind::none, .ants = 5, .alpha = 0},
+                      1};
+        c.advance(5);
+        const double first = c.ants->report().mean;
+        c.advance(5);
+        BOOST_TEST(c.ants->report().mean != first);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(trails_of_max_min_stay_within_their_limits) {
+    made_colony c{random_cities(60, 67),
+                  {.kind = colony_kind::max_min, .search = search_kind::two_opt, .ants = 5},
+                  1};
+    for (int i = 0; i < 40; ++i) {
+        c.advance(5);
+        const auto trails = c.ants->save().trails;
+        const double highest = 1 / (0.2 * static_cast<double>(c.ants->best_length()));
+        BOOST_TEST(std::ranges::max(trails) <= highest * (1 + 1e-12));
+        BOOST_TEST(std::ranges::min(trails) >= highest / (2 * 60) * (1 - 1e-12));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_shorter_tour_from_elsewhere_is_taken_in) {
     for (const auto kind : kinds) {
         made_colony good{random_cities(200, 47), {}, 1};
-        good.ants->advance(3000);
+        good.advance(3000);
         const std::vector<city> tour{good.ants->best().begin(), good.ants->best().end()};
         made_colony c{random_cities(200, 47), {.kind = kind, .search = search_kind::two_opt}, 2};
         const std::vector<city> own{c.ants->best().begin(), c.ants->best().end()};
         BOOST_TEST(!c.ants->take_in(own));
         BOOST_TEST(c.ants->take_in(tour));
         BOOST_TEST(c.ants->best_length() == good.ants->best_length());
-        c.ants->advance(50);
+        c.advance(50);
         BOOST_TEST(c.ants->best_length() <= good.ants->best_length());
     }
 }

@@ -122,6 +122,9 @@ BOOST_AUTO_TEST_CASE(a_scheduler_takes_tours_of_all_cities_alone) {
     found_tours copy{2, 5};
     BOOST_REQUIRE(copy.load(found.tours(), found.lengths(), found.built(), found.given()).ok());
     BOOST_TEST(copy.best_length() == 6);
+    std::vector<city> twice{found.tours().begin(), found.tours().end()};
+    twice[0] = twice[1];
+    BOOST_TEST(!copy.load(twice, found.lengths(), found.built(), found.given()).ok());
     found_tours other{3, 5};
     BOOST_TEST(!other.load(found.tours(), found.lengths(), found.built(), found.given()).ok());
 }

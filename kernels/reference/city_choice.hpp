@@ -1,36 +1,36 @@
-// How an ant chooses among weights: by exact proportions, or by the independent roulette of Cecilia et al., argmax of weight
-// times a random number, which is cheap on lanes and favours large weights.
+// The draws of ants, as construct_tours defines them (kernels/ops/tours.hpp): one weight of several.
 //
-// Threads: functions without state beyond the stream. Weights are 0 or above; without any above 0 the answer is the count.
+// Threads: functions without state beyond the stream. Weights are 0 or above; without a sum above 0 the answer is their
+// count.
 // Source: Cecilia et al., Enhancing data parallelism for ant colony optimization on GPUs (2013).
 #pragma once
 
 #include <cstddef>
 #include <span>
 
+#include "kernels/ops/tours.hpp"
 #include "schemas/base/random.hpp"
 
-namespace troupe::tsp {
+namespace troupe {
 
-enum class choice_kind : std::uint8_t { exact, independent };
-
+// The first weight with which the sum of those so far is above U times the sum of all.
 inline std::size_t choose_exactly(std::span<const double> weights, random_stream& random) {
     double sum = 0;
     for (const double w : weights)
         sum += w;
     if (!(sum > 0))
         return weights.size();
-    double left = random.uniform() * sum;
+    const double limit = random.uniform() * sum;
     std::size_t last = weights.size();
+    double so_far = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
-        if (weights[i] <= 0)
-            continue;
-        last = i;
-        if (left < weights[i])
+        so_far += weights[i];
+        if (so_far > limit)
             return i;
-        left -= weights[i];
+        if (weights[i] > 0)
+            last = i;
     }
-    return last; // rounding has left a little
+    return last; // the product was rounded up to the sum
 }
 
 inline std::size_t choose_independently(std::span<const double> weights, random_stream& random) {
@@ -45,10 +45,9 @@ inline std::size_t choose_independently(std::span<const double> weights, random_
     return best;
 }
 
-inline std::size_t choose(choice_kind kind, std::span<const double> weights,
-                          random_stream& random) {
-    return kind == choice_kind::exact ? choose_exactly(weights, random)
-                                      : choose_independently(weights, random);
+inline std::size_t choose(city_choice how, std::span<const double> weights, random_stream& random) {
+    return how == city_choice::exact ? choose_exactly(weights, random)
+                                     : choose_independently(weights, random);
 }
 
-} // namespace troupe::tsp
+} // namespace troupe
