@@ -58,19 +58,15 @@ class Gpus(TroupeTest):
         self.assertEqual(there, self.losses(SINGLE, "--devices", "cuda:0"))
 
     def test_a_colony_of_ants_is_told_that_gpus_have_no_form_of_its_work(self):
-        (self.folder / "cities.csv").write_text("".join(f"{i * 37 % 50},{i * 11 % 50}\n" for i in range(50)))
+        (self.folder / "cities.csv").write_text("x,y\n" + "".join(f"{i * 37 % 50},{i * 11 % 50}\n" for i in range(50)))
         for colony in ("focused", "max_min"):
-            run = self.troupe("run", self.app(f"""\
-                troupe: 1
-                data: {{tsplib: cities.csv}}
-                program: {{tsp: {{colony: {colony}}}}}
-                schedule: {{cyclic: {{}}}}
-                stop: {{iterations: 100}}
-                """), "--devices", "cuda:0")
+            app = (f"troupe: 1\ndata: {{tsplib: cities.csv}}\nprogram: {{tsp: {{colony: {colony}}}}}\n"
+                   "schedule: {cyclic: {}}\nstop: {iterations: 100}\n")
+            run = self.troupe("run", self.app(app), "--devices", "cuda:0")
             self.assertEqual(run.code, 1, str(run))
             self.assertIn("GPUs have no form of this operation; give its work to processor cores, as with --devices cpu:1",
                           run.err)
-            self.assertEqual(run.err.count("\n"), 1, str(run))
+            self.assertEqual(self.troupe("run", self.app(app), "--devices", "cpu:1").code, 0)
 
     def test_products_in_16_bits_train_as_on_a_processor(self):
         for precision in ("bf16", "f16"):
