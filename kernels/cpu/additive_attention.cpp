@@ -85,7 +85,7 @@ void begin_gradients(const additive_gradients& gradients) {
 
 result<void> cpu_operations::compute(const additive_attention_forward& op) {
     return guarded([&] {
-        const multiplier multiply{pool_, bf16_loops_, op.products};
+        const multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         const auto memory = memory_of(op.memory, op.parameters);
         const float_scratch query{pool_, memory.samples * memory.attention_width},
             scratch{pool_, memory.attention_width};
@@ -100,7 +100,7 @@ result<void> cpu_operations::compute(const additive_attention_forward& op) {
 
 result<void> cpu_operations::compute(const additive_attention_backward& op) {
     return guarded([&] {
-        const multiplier multiply{pool_, bf16_loops_, op.products};
+        const multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         const auto memory = memory_of(op.memory, op.parameters);
         const std::size_t width = memory.attention_width;
         const float_scratch query{pool_, memory.samples * width},
@@ -124,7 +124,7 @@ result<void> cpu_operations::compute(const additive_attention_backward& op) {
 
 result<void> cpu_operations::compute(const attention_gru_forward& op) {
     return guarded([&] {
-        const multiplier multiply{pool_, bf16_loops_, op.products};
+        const multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
         const auto memory = memory_of(op.memory, op.attention);
         const std::size_t columns = n.features + memory.width; // of weight_ih
@@ -164,7 +164,7 @@ result<void> cpu_operations::compute(const attention_gru_forward& op) {
 
 result<void> cpu_operations::compute(const attention_gru_backward& op) {
     return guarded([&] {
-        const multiplier multiply{pool_, bf16_loops_, op.products};
+        const multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
         const auto memory = memory_of(op.memory, op.attention);
         const std::size_t width = memory.attention_width;

@@ -14,6 +14,7 @@
 #include "kernels/cpu/loss_loops.hpp"
 #include "kernels/cpu/norm_loops.hpp"
 #include "kernels/cpu/pointwise_loops.hpp"
+#include "kernels/cpu/product_loops.hpp"
 #include "kernels/cpu/recurrent_loops.hpp"
 #include "kernels/cpu/response_norm_loops.hpp"
 #include "kernels/cpu/sequence_loops.hpp"

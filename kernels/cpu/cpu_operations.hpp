@@ -25,6 +25,7 @@ namespace troupe {
     X(loss_loops)                                                                                  \
     X(norm_loops)                                                                                  \
     X(pointwise_loops)                                                                             \
+    X(product_loops)                                                                               \
     X(recurrent_loops)                                                                             \
     X(response_norm_loops)                                                                         \
     X(sequence_loops)                                                                              \

@@ -20,7 +20,7 @@ result<void> cpu_operations::compute(const linear_forward& op) {
     for (std::size_t s = 0; s < samples && op.bias != nullptr; ++s)
         std::copy_n(floats(*op.bias), outs, output + s * outs);
     const auto done = cpu::guarded([&] {
-        const cpu::multiplier multiply{pool_, bf16_loops_, op.products};
+        const cpu::multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         multiply({.m = samples,
                   .n = outs,
                   .k = ins,
@@ -41,7 +41,7 @@ result<void> cpu_operations::compute(const linear_backward& op) {
     const std::size_t ins = op.weight.shape()[1];
     const float* gradient = floats(op.output_gradient);
     return cpu::guarded([&] {
-        const cpu::multiplier multiply{pool_, bf16_loops_, op.products};
+        const cpu::multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         if (op.bias_gradient != nullptr) {
             float* bias = floats(*op.bias_gradient);
             std::copy_n(gradient, outs, bias);

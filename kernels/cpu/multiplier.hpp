@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/bf16_loops.hpp"
+#include "kernels/cpu/product_loops.hpp"
 #include "kernels/cpu/scratch.hpp"
 #include "kernels/ops/precision.hpp"
 
@@ -11,18 +12,26 @@ namespace troupe::cpu {
 struct multiplier {
     memory_pool& pool;
     const bf16_loops& loops;
+    const product_loops& float_loops;
     precision products;
 
     void operator()(const matrix_product& product) const {
         if (products == precision::float16)
             return multiply_halves(product);
         if (products != precision::bfloat16)
-            return product.run();
+            return multiply_floats(product);
         const scratch workspace{pool, loops.workspace_bytes(product)};
         loops.multiply(product, workspace.floats());
     }
 
   private:
+    void multiply_floats(const matrix_product& product) const {
+        if (!float_loops.suits(product))
+            return product.run();
+        const scratch workspace{pool, float_loops.workspace_floats * sizeof(float)};
+        float_loops.multiply(product, workspace.floats());
+    }
+
     // No processor that we know is faster in half precision: rounded copies, multiplied as float32.
     void multiply_halves(matrix_product product) const {
         const auto floats_of = [](const matrix& m, std::size_t rows, std::size_t columns) {
@@ -35,7 +44,7 @@ struct multiplier {
         loops.round(products, product.b.first, b.floats(), of_b);
         product.a.first = a.floats();
         product.b.first = b.floats();
-        product.run();
+        multiply_floats(product);
     }
 };
 

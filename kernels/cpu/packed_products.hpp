@@ -13,7 +13,7 @@ namespace {
 // Columns of b that lie beside one another where it is packed across.
 constexpr std::size_t panel = vectors_max * lanes;
 
-inline std::size_t rounded_up(std::size_t count, std::size_t unit) {
+constexpr std::size_t rounded_up(std::size_t count, std::size_t unit) {
     return (count + unit - 1) / unit * unit;
 }
 

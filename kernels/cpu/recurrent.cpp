@@ -13,7 +13,7 @@ using namespace cpu;
 
 result<void> cpu_operations::compute(const gru_forward& op) {
     return guarded([&] {
-        const multiplier multiply{pool_, bf16_loops_, op.products};
+        const multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
         const float_scratch state{pool_, n.states()}, product{pool_, 3 * n.states()};
         multiply_input(multiply, n, op.input, op.parameters.weight_ih, floats(op.gates));
@@ -35,7 +35,7 @@ result<void> cpu_operations::compute(const gru_forward& op) {
 
 result<void> cpu_operations::compute(const gru_backward& op) {
     return guarded([&] {
-        const multiplier multiply{pool_, bf16_loops_, op.products};
+        const multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
         gru_backward_pass pass{multiply,      recurrent_loops_,   n,
                                op.parameters, op.initial_state,   op.output,
@@ -50,7 +50,7 @@ result<void> cpu_operations::compute(const gru_backward& op) {
 
 result<void> cpu_operations::compute(const lstm_forward& op) {
     return guarded([&] {
-        const multiplier multiply{pool_, bf16_loops_, op.products};
+        const multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
         const float_scratch state{pool_, n.states()}, cell{pool_, n.states()},
             product{pool_, 4 * n.states()};
@@ -77,7 +77,7 @@ result<void> cpu_operations::compute(const lstm_forward& op) {
 
 result<void> cpu_operations::compute(const lstm_backward& op) {
     return guarded([&] {
-        const multiplier multiply{pool_, bf16_loops_, op.products};
+        const multiplier multiply{pool_, bf16_loops_, product_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
         const float_scratch previous{pool_, n.rows() * n.width},
             to_gates{pool_, 4 * n.rows() * n.width}, to_product{pool_, 4 * n.states()},
