@@ -51,6 +51,14 @@ struct tile {
           x{number % grid.across * step} {}
 };
 
+// Channels of a sample in memory.
+std::size_t all_in(const winograd_task& t) {
+    return t.in_all == 0 ? t.in : t.in_all;
+}
+std::size_t all_out(const winograd_task& t) {
+    return t.out_all == 0 ? t.out : t.out_all;
+}
+
 // Where `lanes` channels of an image begin, the first of them `channel`; their pixels are t.block apart.
 std::size_t place(const winograd_task& t, std::size_t sample, std::size_t channels,
                   std::size_t channel, std::size_t pixels) {
@@ -76,7 +84,8 @@ void transform_input(const winograd_task& t, const tile_grid& grid, std::size_t 
     for (std::size_t n = 0; n < count; ++n) {
         const tile here{grid, first + n};
         for (std::size_t channel = 0; channel < t.in; channel += lanes) {
-            const float* image = images + place(t, here.sample, t.in, channel, t.height * t.width);
+            const float* image =
+                images + place(t, here.sample, all_in(t), channel, t.height * t.width);
             vec pixels[edge * edge], half[edge * edge];
             for (std::size_t r = 0; r < edge; ++r) {
                 const std::size_t y = here.y + r - t.padding; // above the image: very large
@@ -114,7 +123,7 @@ void transform_output(const winograd_task& t, const tile_grid& grid, std::size_t
             for (std::size_t c = 0; c < step; ++c)
                 transform_results(half + c, step, out + c, step);
             const vec offset = bias != nullptr ? get(bias + channel) : vec{};
-            float* image = result + place(t, here.sample, t.out, channel, height * width) +
+            float* image = result + place(t, here.sample, all_out(t), channel, height * width) +
                            (here.y * width + here.x) * t.block;
             for (std::size_t r = 0; r < rows; ++r)
                 for (std::size_t c = 0; c < columns; ++c)
@@ -133,7 +142,8 @@ void transform_output_gradient(const winograd_task& t, const tile_grid& grid, st
         const std::size_t rows = least(step, height - here.y);
         const std::size_t columns = least(step, width - here.x);
         for (std::size_t channel = 0; channel < t.out; channel += lanes) {
-            const float* image = gradients + place(t, here.sample, t.out, channel, height * width) +
+            const float* image = gradients +
+                                 place(t, here.sample, all_out(t), channel, height * width) +
                                  (here.y * width + here.x) * t.block;
             vec pixels[step * step] = {}, half[step * edge], sum = get(bias_sums + channel);
             for (std::size_t r = 0; r < rows; ++r)
@@ -247,14 +257,15 @@ std::size_t workspace_floats(const winograd_task& t) {
 void pack(const winograd_task& t, const float* weight, float* packed) {
     for (std::size_t i = 0; i < t.in; ++i)
         for (std::size_t o = 0; o < t.out; o += lanes)
-            pack_one(weight + (o * t.in + i) * 9, t.in * 9, false, packed + i * t.out + o,
+            pack_one(weight + (o * all_in(t) + i) * 9, all_in(t) * 9, false, packed + i * t.out + o,
                      t.in * t.out);
 }
 
 void pack_backward(const winograd_task& t, const float* weight, float* packed) {
     for (std::size_t o = 0; o < t.out; ++o)
         for (std::size_t i = 0; i < t.in; i += lanes)
-            pack_one(weight + (o * t.in + i) * 9, 9, true, packed + o * t.in + i, t.in * t.out);
+            pack_one(weight + (o * all_in(t) + i) * 9, 9, true, packed + o * t.in + i,
+                     t.in * t.out);
 }
 
 void convolve(const winograd_task& t, const float* images, const float* packed, const float* bias,
@@ -310,7 +321,7 @@ void unpack_weight_gradient(const winograd_task& t, const float* sums, float* we
                 transform_weight_gradients(half + c, 3, g + c, 3);
             for (std::size_t lane = 0; lane < lanes; ++lane)
                 for (std::size_t k = 0; k < 9; ++k)
-                    weight_gradient[((o + lane) * t.in + i) * 9 + k] = g[k][lane];
+                    weight_gradient[((o + lane) * all_in(t) + i) * 9 + k] = g[k][lane];
         }
 }
 

@@ -23,6 +23,9 @@ struct winograd_task {
     std::size_t in, out;       // channels, multiples of `block`
     std::size_t height, width; // of the input
     std::size_t padding;       // 0 to 2
+    // Channels that images and weights have in all, where `in` or `out` are some of them; 0: no others. What belongs to
+    // channels is then passed from the first of them on.
+    std::size_t in_all = 0, out_all = 0;
 };
 
 struct winograd_loops {

@@ -1,6 +1,7 @@
 #include "kernels/cpu/winograd_runner.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe::cpu {
 
@@ -14,7 +15,43 @@ winograd_task backward_task(const winograd_task& t) noexcept {
             t.in,
             t.height + 2 * t.padding - 2,
             t.width + 2 * t.padding - 2,
-            2 - t.padding};
+            2 - t.padding,
+            t.out_all,
+            t.in_all};
+}
+
+// Channels of one side, cut so that the transformed weights of a slice stay in a cache; of nearly equal size, in whole
+// blocks. No bit depends on them: each sum is within one slice.
+struct channel_slices {
+    std::size_t channels, block, count;
+
+    channel_slices(std::size_t channels, std::size_t block, std::size_t weights) noexcept
+        : channels{channels}, block{block} {
+        constexpr std::size_t weights_max = 256 * 256;
+        count = std::min((weights + weights_max - 1) / weights_max, channels / block);
+    }
+    std::size_t first(std::size_t slice) const noexcept {
+        return channels / block * slice / count * block;
+    }
+    std::size_t size(std::size_t slice) const noexcept { return first(slice + 1) - first(slice); }
+};
+
+winograd_task with_in(winograd_task t, std::size_t in) noexcept {
+    t.in_all = std::exchange(t.in, in);
+    return t;
+}
+winograd_task with_out(winograd_task t, std::size_t out) noexcept {
+    t.out_all = std::exchange(t.out, out);
+    return t;
+}
+
+// The most that a slice needs, of `floats(slice's task)`.
+template <class Slice, class Floats>
+std::size_t most_floats(const channel_slices& slices, Slice task, Floats floats) {
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < slices.count; ++i)
+        most = std::max(most, floats(task(slices.size(i))));
+    return most;
 }
 
 std::size_t input_pixels(const convolution_shape& shape) noexcept {
@@ -84,18 +121,21 @@ void winograd_runner::unblock(const float* images, float* result, std::size_t ch
 void winograd_runner::run(const forward_convolution& o) {
     const convolution_shape& s = o.shape;
     const std::size_t at_a_time = samples_at_a_time(s);
-    const winograd_task all = task_of(s, at_a_time);
+    const channel_slices slices{s.out, block_, s.in * s.out};
+    const auto slice_of = [&](std::size_t out) { return with_out(task_of(s, at_a_time), out); };
     const bool converts_input = s.settings.input_block != block_;
     const bool converts_output = s.settings.output_block != block_;
     const bool rounds = troupe::rounds(s.settings.products);
     const bool pools = o.pool != nullptr;
-    const scratch packed{pool_, winograd_.weight_floats(all) * sizeof(float)};
-    const scratch workspace{pool_, winograd_.workspace_floats(all) * sizeof(float)};
+    const scratch packed{pool_,
+                         most_floats(slices, slice_of, winograd_.weight_floats) * sizeof(float)};
+    const scratch workspace{pool_, most_floats(slices, slice_of, winograd_.workspace_floats) *
+                                       sizeof(float)};
     const scratch input{pool_, input_bytes(s, at_a_time, converts_input || rounds)};
     const scratch convolved{pool_, output_bytes(s, at_a_time, pools || converts_output)};
     const scratch plain{pool_, output_bytes(s, at_a_time, pools && converts_output)};
     const scratch rounded{pool_, rounds ? o.weight.bytes() : 0};
-    winograd_.pack(all, factors(o.weight, s.settings.products, rounded.floats()), packed.floats());
+    const float* const weight = factors(o.weight, s.settings.products, rounded.floats());
     for (std::size_t first = 0; first < s.samples; first += at_a_time) {
         const std::size_t samples = std::min(at_a_time, s.samples - first);
         const float* images =
@@ -103,9 +143,15 @@ void winograd_runner::run(const forward_convolution& o) {
                     samples * s.in, input_pixels(s), input.floats());
         float* result =
             convolved.floats() != nullptr ? convolved.floats() : sample(o.output, first);
-        winograd_.convolve(task_of(s, samples), images, packed.floats(),
-                           o.bias != nullptr ? sample(*o.bias, 0) : nullptr, result,
-                           workspace.floats());
+        for (std::size_t i = 0; i < slices.count; ++i) {
+            const std::size_t channel = slices.first(i);
+            const winograd_task task = with_out(task_of(s, samples), slices.size(i));
+            if (first == 0 || slices.count > 1)
+                winograd_.pack(task, weight + channel * s.in * 9, packed.floats());
+            winograd_.convolve(task, images, packed.floats(),
+                               o.bias != nullptr ? sample(*o.bias, 0) + channel : nullptr,
+                               result + channel * output_pixels(s), workspace.floats());
+        }
         const float* unpooled = result;
         if (converts_output) {
             float* to = pools ? plain.floats() : sample(o.output, first);
@@ -120,32 +166,37 @@ void winograd_runner::run(const forward_convolution& o) {
 void winograd_runner::run(const backward_convolution& o) {
     const convolution_shape& s = o.shape;
     const std::size_t at_a_time = samples_at_a_time(s);
-    const winograd_task all = task_of(s, at_a_time);
-    const winograd_task all_back = backward_task(all);
+    // All samples at a time: then the sums of a slice are done before the next slice begins, and before its weights are
+    // packed, which take their place.
+    const bool in_one_part = at_a_time >= s.samples;
+    const channel_slices slices{s.in, block_, in_one_part ? s.in * s.out : 1};
+    const auto slice_of = [&](std::size_t in) { return with_in(task_of(s, at_a_time), in); };
     const bool converts_input = s.settings.input_block != block_;
     const bool converts_output = s.settings.output_block != block_;
     const bool rounds = troupe::rounds(s.settings.products);
     const bool wants_input_gradient = o.input_gradient != nullptr;
-    const std::size_t weight_floats = winograd_.weight_floats(all);
-    const scratch packed{pool_, wants_input_gradient ? weight_floats * sizeof(float) : 0};
-    const scratch rounded{pool_, wants_input_gradient && rounds ? o.weight.bytes() : 0};
+    const std::size_t weight_floats = most_floats(slices, slice_of, winograd_.weight_floats);
     const scratch sums{pool_, weight_floats * sizeof(float)};
-    const scratch workspace{
-        pool_, std::max(winograd_.workspace_floats(all), winograd_.workspace_floats(all_back)) *
-                   sizeof(float)};
+    const scratch apart{pool_,
+                        wants_input_gradient && !in_one_part ? weight_floats * sizeof(float) : 0};
+    float* const packed = in_one_part ? sums.floats() : apart.floats();
+    const scratch rounded{pool_, wants_input_gradient && rounds ? o.weight.bytes() : 0};
+    const scratch workspace{pool_,
+                            most_floats(slices, slice_of, [&](const winograd_task& t) {
+                                return std::max(winograd_.workspace_floats(t),
+                                                winograd_.workspace_floats(backward_task(t)));
+                            }) * sizeof(float)};
     const scratch input{pool_, input_bytes(s, at_a_time, converts_input || rounds)};
     const scratch unpooled{pool_, output_bytes(s, at_a_time, o.pool != nullptr)};
     const scratch output{pool_, output_bytes(s, at_a_time, converts_output || rounds)};
-    const scratch no_bias{pool_, o.bias_gradient == nullptr ? s.out * sizeof(float) : 0};
+    const scratch no_bias{pool_, s.out * sizeof(float)}; // also where later slices add it again
     float* const bias = o.bias_gradient != nullptr ? sample(*o.bias_gradient, 0) : no_bias.floats();
-    std::fill_n(sums.floats(), weight_floats, 0.f);
+    std::fill_n(no_bias.floats(), s.out, 0.f);
     std::fill_n(bias, s.out, 0.f);
-    if (wants_input_gradient)
-        winograd_.pack_backward(all, factors(o.weight, s.settings.products, rounded.floats()),
-                                packed.floats());
+    const float* const weight =
+        wants_input_gradient ? factors(o.weight, s.settings.products, rounded.floats()) : nullptr;
     for (std::size_t first = 0; first < s.samples; first += at_a_time) {
         const std::size_t samples = std::min(at_a_time, s.samples - first);
-        const winograd_task part = task_of(s, samples);
         const float* gradient = sample(o.output_gradient, first);
         if (o.pool != nullptr) {
             unpool_part(loops_, o, first, samples, unpooled.floats());
@@ -156,18 +207,31 @@ void winograd_runner::run(const backward_convolution& o) {
         const float* images =
             factors(sample(o.input, first), s.settings.input_block, s.settings.products,
                     samples * s.in, input_pixels(s), input.floats());
-        winograd_.add_weight_gradient(part, images, gradient, sums.floats(), bias,
-                                      workspace.floats());
-        if (!wants_input_gradient)
-            continue;
-        // The images are not needed any more: their place takes the gradient where it must be converted.
-        float* result = converts_input ? input.floats() : sample(*o.input_gradient, first);
-        winograd_.convolve(backward_task(part), gradient, packed.floats(), nullptr, result,
-                           workspace.floats());
-        if (converts_input)
+        // A slice's images are not needed any more after its sums: their place takes its gradient where it must be
+        // converted.
+        float* const result = !wants_input_gradient ? nullptr
+                              : converts_input      ? input.floats()
+                                                    : sample(*o.input_gradient, first);
+        for (std::size_t i = 0; i < slices.count; ++i) {
+            const std::size_t channel = slices.first(i), before = channel * input_pixels(s);
+            const winograd_task task = with_in(task_of(s, samples), slices.size(i));
+            if (first == 0)
+                std::fill_n(sums.floats(), winograd_.weight_floats(task), 0.f);
+            winograd_.add_weight_gradient(task, images + before, gradient, sums.floats(),
+                                          i == 0 ? bias : no_bias.floats(), workspace.floats());
+            if (first + samples == s.samples)
+                winograd_.unpack_weight_gradient(task, sums.floats(),
+                                                 sample(o.weight_gradient, 0) + channel * 9);
+            if (!wants_input_gradient)
+                continue;
+            if (first == 0)
+                winograd_.pack_backward(task, weight + channel * 9, packed);
+            winograd_.convolve(backward_task(task), gradient, packed, nullptr, result + before,
+                               workspace.floats());
+        }
+        if (wants_input_gradient && converts_input)
             unblock(result, sample(*o.input_gradient, first), samples * s.in, input_pixels(s));
     }
-    winograd_.unpack_weight_gradient(all, sums.floats(), sample(o.weight_gradient, 0));
 }
 
 } // namespace troupe::cpu

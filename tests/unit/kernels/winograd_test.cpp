@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/instruction_set.hpp"
@@ -182,6 +183,43 @@ BOOST_AUTO_TEST_CASE(samples_one_after_another_give_the_bits_that_they_give_toge
         BOOST_TEST((output == together.output));
         BOOST_TEST((to_weight == together.to_weight));
         BOOST_TEST((to_bias == together.to_bias));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(slices_of_channels_give_the_bits_that_all_give_together) {
+    random_stream random{3};
+    for (const table& set : all_tables()) {
+        const std::size_t block = set.blocks.front();
+        const winograd_task t{2, block, 3 * block, 3 * block, 9, 6, 1};
+        const std::size_t in_pixels = t.height * t.width, out_pixels = out_height(t) * out_width(t);
+        const operands o{t, random};
+        const results together = computed(set.loops, t, o);
+        results found{guarded_floats{o.to_output.size()}, guarded_floats{o.input.size()},
+                      guarded_floats{o.weight.size()}, guarded_floats{t.out}};
+        // Two slices of one and of two blocks have the space of all.
+        for (const std::size_t first : {std::size_t{0}, block}) {
+            const std::size_t count = first == 0 ? block : 2 * block;
+            winograd_task some_out = t, some_in = t;
+            some_out.out_all = std::exchange(some_out.out, count);
+            some_in.in_all = std::exchange(some_in.in, count);
+            const winograd_task back{t.samples,    t.block,       t.out, count, out_height(t),
+                                     out_width(t), 2 - t.padding, 0,     t.in};
+            guarded_floats packed{set.loops.weight_floats(t)}, sums{set.loops.weight_floats(t)};
+            guarded_floats bias{t.out}, space{2 * set.loops.workspace_floats(t)};
+            set.loops.pack(some_out, o.weight.data() + first * t.in * 9, packed.data());
+            set.loops.convolve(some_out, o.input.data(), packed.data(), o.bias.data() + first,
+                               found.output.data() + first * out_pixels, space.data());
+            set.loops.pack_backward(some_in, o.weight.data() + first * 9, packed.data());
+            set.loops.convolve(back, o.to_output.data(), packed.data(), nullptr,
+                               found.to_input.data() + first * in_pixels, space.data());
+            set.loops.add_weight_gradient(some_in, o.input.data() + first * in_pixels,
+                                          o.to_output.data(), sums.data(), bias.data(),
+                                          space.data());
+            set.loops.unpack_weight_gradient(some_in, sums.data(),
+                                             found.to_weight.data() + first * 9);
+            found.to_bias = bias;
+        }
+        BOOST_TEST((found == together));
     }
 }
 
