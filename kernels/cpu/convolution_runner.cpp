@@ -35,9 +35,8 @@ template <class Operands>
 void convolution_runner::run(const Operands& operands) {
     if (!takes_dot_products(operands.shape) && winograd_.suits(operands.shape))
         return winograd_.run(operands);
-    if constexpr (std::is_same_v<Operands, backward_convolution>)
-        if (!takes_dot_products(operands.shape) && few_channels_.suits(operands))
-            return few_channels_.run(operands);
+    if (!takes_dot_products(operands.shape) && few_channels_.suits(operands))
+        return few_channels_.run(operands);
     const std::size_t at_a_time = samples_at_a_time(operands.shape);
     const std::size_t done =
         run_parts(operands, compiled(with_samples(operands.shape, at_a_time)), 0);

@@ -1,6 +1,8 @@
 // Compiled once per instruction set, with TROUPE_FEW_CHANNELS_LOOPS naming the table: no inline functions from elsewhere.
 #include "kernels/cpu/few_channels_loops.hpp"
 
+#include <cstdint>
+
 #include "kernels/cpu/registers.hpp"
 
 namespace troupe::cpu {
@@ -129,13 +131,116 @@ void unpack(const few_channels_task& t, const float* sums, float* weight_gradien
             bias_gradient[o] = sums[rows * t.out + o];
 }
 
+// --- forward
+
+// As many columns of weights lie beside one another as a tile of results has.
+constexpr std::size_t panel = vectors_max * lanes;
+
+struct sample_products {
+    const few_channels_task& t;
+    const padded_image image;
+    const float* padded;
+    const float* packed; // of the first of these channels
+    const float* bias;   // null, or of these channels
+    float* result;       // of these channels
+
+    // A few pixels of a row towards one or two vectors of channels.
+    template <int Pixels, int Vectors>
+    void multiply(std::size_t y, std::size_t x) const {
+        const std::size_t pixels = t.out_height * t.out_width;
+        const float* from[Pixels];
+        for (int p = 0; p < Pixels; ++p)
+            from[p] =
+                padded + y * t.stride * image.width + (x + static_cast<std::size_t>(p)) * t.stride;
+        vec sums[Pixels][Vectors] = {};
+        const float* b = packed;
+        for (std::size_t plane = 0; plane < t.in; ++plane)
+            for (std::size_t row = 0; row < t.kernel_height; ++row) {
+                std::size_t a = (plane * image.height + row) * image.width;
+                for (std::size_t k = 0; k < t.kernel_width; ++k, ++a, b += panel) {
+                    vec right[Vectors];
+                    for (int v = 0; v < Vectors; ++v)
+                        right[v] = get(b + v * lanes);
+                    for (int p = 0; p < Pixels; ++p)
+                        for (int v = 0; v < Vectors; ++v)
+                            sums[p][v] += from[p][a] * right[v];
+                }
+            }
+        for (int v = 0; v < Vectors; ++v) {
+            const std::size_t c = static_cast<std::size_t>(v) * lanes;
+            const vec offset = bias != nullptr ? get(bias + c) : vec{};
+            float* const to = result + c / t.block * t.block * pixels + c % t.block +
+                              (y * t.out_width + x) * t.block;
+            for (int p = 0; p < Pixels; ++p)
+                put(to + static_cast<std::size_t>(p) * t.block, sums[p][v] + offset);
+        }
+    }
+
+    template <int Vectors, int Pixels = rows_max>
+    void multiply_some(std::size_t count, std::size_t y, std::size_t x) const {
+        if (count == Pixels)
+            return multiply<Pixels, Vectors>(y, x);
+        if constexpr (Pixels > 1)
+            multiply_some<Vectors, Pixels - 1>(count, y, x);
+    }
+
+    template <int Vectors>
+    void multiply_all() const {
+        const std::size_t tiles = (t.out_width + rows_max - 1) / rows_max;
+        for (std::size_t y = 0; y < t.out_height; ++y)
+            for (std::size_t i = 0; i < tiles; ++i) {
+                const std::size_t x = t.out_width * i / tiles;
+                multiply_some<Vectors>(t.out_width * (i + 1) / tiles - x, y, x);
+            }
+    }
+};
+
+std::size_t packed_floats(const few_channels_task& t) {
+    return taps(t) * ((t.out + panel - 1) / panel * panel);
+}
+
+// Two vectors of channels beside one another, tap after tap.
+void pack(const few_channels_task& t, const float* weight, float* packed) {
+    const std::size_t rows = taps(t);
+    for (std::size_t o = 0; o < t.out; ++o)
+        for (std::size_t tap = 0; tap < rows; ++tap)
+            packed[(o / panel * rows + tap) * panel + o % panel] = weight[o * rows + tap];
+}
+
+void convolve(const few_channels_task& t, const float* images, const float* packed,
+              const float* bias, float* result, float* workspace) {
+    const padded_image image{t};
+    const std::size_t pixels = t.out_height * t.out_width;
+    for (std::size_t s = 0; s < t.samples; ++s) {
+        pad(t, image, images + s * t.in * t.height * t.width, workspace);
+        for (std::size_t c = 0; c < t.out; c += panel) {
+            const sample_products some{t,
+                                       image,
+                                       workspace,
+                                       packed + c * taps(t),
+                                       bias != nullptr ? bias + c : nullptr,
+                                       result + (s * t.out + c / t.block * t.block) * pixels +
+                                           c % t.block};
+            if (t.out - c > lanes)
+                some.template multiply_all<vectors_max>();
+            else
+                some.template multiply_all<1>();
+        }
+    }
+}
+
 } // namespace
 
 extern const few_channels_loops TROUPE_FEW_CHANNELS_LOOPS;
 const few_channels_loops TROUPE_FEW_CHANNELS_LOOPS{.channels_max = lanes == 16 ? 0 : 7,
+                                                   .forward_window_min =
+                                                       lanes == 8 ? 11 * 11 : SIZE_MAX,
                                                    .sums_floats = sums_floats,
                                                    .workspace_floats = workspace_floats,
                                                    .add = add,
-                                                   .unpack = unpack};
+                                                   .unpack = unpack,
+                                                   .packed_floats = packed_floats,
+                                                   .pack = pack,
+                                                   .convolve = convolve};
 
 } // namespace troupe::cpu

@@ -1,11 +1,11 @@
-// The gradient of the weights of convolutions of few channels, which begin image networks: of 1 or 3 channels, any window,
-// stride and padding. Compiled once per instruction set; the bits depend on it, as those of oneDNN's products do.
+// Convolutions of few channels, which begin image networks: of 1 or 3 channels, any window, stride and padding. Forward and
+// the gradient of the weights. Compiled once per instruction set; the bits depend on it, as those of oneDNN's products do.
 //
-// It is a matrix product of the gradient of the output with the image, shifted by every position of the window. The image
-// is too small for unrolling it to pay, and has too few channels to fill vectors: here vectors are along the channels of the
-// output, and a few shifts at a time have their sums in registers while a sample passes.
+// They are matrix products with the image, shifted by every position of the window. The image is too small for unrolling it
+// to pay, and has too few channels to fill vectors: here vectors are along the channels of the output. Back, a few shifts at a
+// time have their sums in registers while a sample passes; forward, a few pixels while the window passes.
 //
-// Images are row-major, gradients of the output in blocks of channels (image_layout in kernels/ops/ops.hpp). All memory is
+// Images are row-major, outputs and their gradients in blocks of channels (image_layout in kernels/ops/ops.hpp). All memory is
 // the caller's. Sums run in a fixed order, over samples in theirs, however many are passed at a time.
 // Threads: any.
 #pragma once
@@ -26,6 +26,8 @@ struct few_channels_task {
 struct few_channels_loops {
     // The most channels with which these are faster than oneDNN on such a machine, as measured.
     std::size_t channels_max;
+    // Forward: the least window, as oneDNN's direct convolutions take smaller ones only.
+    std::size_t forward_window_min;
 
     // Floats of sums, and those that are needed beside the operands.
     std::size_t (*sums_floats)(const few_channels_task& task);
@@ -37,6 +39,13 @@ struct few_channels_loops {
     // Row-major (out, in, kernel_height, kernel_width), and (out); the latter may be null.
     void (*unpack)(const few_channels_task& task, const float* sums, float* weight_gradient,
                    float* bias_gradient);
+
+    // Floats of packed weights.
+    std::size_t (*packed_floats)(const few_channels_task& task);
+    void (*pack)(const few_channels_task& task, const float* weight, float* packed);
+    // `bias` may be null.
+    void (*convolve)(const few_channels_task& task, const float* images, const float* packed,
+                     const float* bias, float* result, float* workspace);
 };
 
 extern const few_channels_loops few_channels_loops_baseline;

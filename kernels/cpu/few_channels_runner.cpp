@@ -23,10 +23,59 @@ few_channels_task task_of(const convolution_shape& s, std::size_t samples, std::
 
 } // namespace
 
+bool few_channels_runner::suits(const forward_convolution& o) const noexcept {
+    const convolution_shape& s = o.shape;
+    return s.in <= few_.channels_max &&
+           s.kernel_height * s.kernel_width >= few_.forward_window_min && s.settings.groups == 1 &&
+           s.out % block_ == 0;
+}
+
 bool few_channels_runner::suits(const backward_convolution& o) const noexcept {
     const convolution_shape& s = o.shape;
     return o.input_gradient == nullptr && s.in <= few_.channels_max && s.settings.groups == 1 &&
            s.out % block_ == 0;
+}
+
+void few_channels_runner::run(const forward_convolution& o) {
+    const convolution_shape& s = o.shape;
+    const std::size_t at_a_time = samples_at_a_time(s);
+    const few_channels_task all = task_of(s, at_a_time, block_);
+    const std::size_t in_pixels = s.height * s.width, out_pixels = all.out_height * all.out_width;
+    const std::size_t output_bytes = at_a_time * s.out * out_pixels * sizeof(float);
+    const bool converts = s.settings.output_block != block_, pools = o.pool != nullptr;
+    const bool rounds = troupe::rounds(s.settings.products);
+    const scratch packed{pool_, few_.packed_floats(all) * sizeof(float)};
+    const scratch workspace{pool_, few_.workspace_floats(all) * sizeof(float)};
+    const scratch rounded{pool_, rounds ? at_a_time * s.in * in_pixels * sizeof(float) : 0};
+    const scratch rounded_weight{pool_, rounds ? o.weight.bytes() : 0};
+    const scratch convolved{pool_, pools || converts ? output_bytes : 0};
+    const scratch plain{pool_, pools && converts ? output_bytes : 0};
+    const float* weight = sample(o.weight, 0);
+    if (rounds) {
+        bf16_loops_.round(s.settings.products, weight, rounded_weight.floats(),
+                          o.weight.elements());
+        weight = rounded_weight.floats();
+    }
+    few_.pack(all, weight, packed.floats());
+    for (std::size_t first = 0; first < s.samples; first += at_a_time) {
+        const std::size_t samples = std::min(at_a_time, s.samples - first);
+        const float* images = sample(o.input, first);
+        if (rounds) {
+            bf16_loops_.round(s.settings.products, images, rounded.floats(),
+                              samples * s.in * in_pixels);
+            images = rounded.floats();
+        }
+        float* result = pools || converts ? convolved.floats() : sample(o.output, first);
+        few_.convolve(task_of(s, samples, block_), images, packed.floats(),
+                      o.bias != nullptr ? sample(*o.bias, 0) : nullptr, result, workspace.floats());
+        if (converts) {
+            float* const to = pools ? plain.floats() : sample(o.output, first);
+            loops_.separate(result, to, samples * s.out / block_, block_, out_pixels);
+            result = to;
+        }
+        if (pools)
+            pool_part(loops_, o, first, samples, result);
+    }
 }
 
 void few_channels_runner::run(const backward_convolution& o) {

@@ -1,5 +1,4 @@
-// Runs the way back of convolutions that begin a network: few channels, and no gradient of the input
-// (few_channels_loops.hpp).
+// Runs convolutions that begin a network: few channels, and back no gradient of the input (few_channels_loops.hpp).
 //
 // Threads and errors: as convolution.hpp.
 #pragma once
@@ -17,8 +16,10 @@ class few_channels_runner {
                         const loops& loops, const bf16_loops& bf16_loops)
         : pool_{pool}, block_{block}, few_{few}, loops_{loops}, bf16_loops_{bf16_loops} {}
 
-    // Depends on machine, shape and whether the input has a gradient, as winograd_runner's does.
+    // Depends on machine and shape, as winograd_runner's does, and back on whether the input has a gradient.
+    bool suits(const forward_convolution& operands) const noexcept;
     bool suits(const backward_convolution& operands) const noexcept;
+    void run(const forward_convolution& operands);
     void run(const backward_convolution& operands);
 
   private:

@@ -286,6 +286,8 @@ void add_images_cases(cases& to) {
     for (conv2d_row row : std::initializer_list<conv2d_row>{
              {3, 3, 6, 5, 16, 3, 2, 1},
              {1, 3, 11, 14, 48, 11, 4, 5},
+             {2, 3, 19, 17, 16, 11, 1, 2, 3, 2, false},
+             {2, 1, 13, 12, 24, 11, 2, 4, 0, 0, true, 1, 0, true, precision::bfloat16},
              {19, 1, 24, 24, 16, 3, 1, 1, 2, 2}, // in several parts
              {2, 7, 9, 8, 16, 5, 3, 4, 0, 0, true, 1, 0, false},
              {2, 2, 7, 9, 24, 3, 1, 1, 0, 0, false},

@@ -118,7 +118,60 @@ struct exact_sums {
     }
 };
 
+guarded_floats convolved(const few_channels_loops& loops, const few_channels_task& t,
+                         const guarded_floats& images, const guarded_floats& weight,
+                         const guarded_floats& bias) {
+    guarded_floats packed{loops.packed_floats(t)}, space{loops.workspace_floats(t), -1};
+    guarded_floats output{t.samples * t.out * t.out_height * t.out_width, -1};
+    loops.pack(t, weight.data(), packed.data());
+    loops.convolve(t, images.data(), packed.data(), bias.data(), output.data(), space.data());
+    for (const auto* floats : {&packed, &space, &output})
+        BOOST_TEST(floats->is_whole());
+    return output;
+}
+
+// One number of the output, in double precision.
+double exact_output(const few_channels_task& t, const guarded_floats& images,
+                    const guarded_floats& weight, std::size_t s, std::size_t o, std::size_t pixel) {
+    const std::size_t y = pixel / t.out_width * t.stride - t.padding;
+    const std::size_t x = pixel % t.out_width * t.stride - t.padding;
+    std::size_t w = o * t.in * t.kernel_height * t.kernel_width;
+    double sum = 0;
+    for (std::size_t i = 0; i < t.in; ++i)
+        for (std::size_t r = 0; r < t.kernel_height; ++r)
+            for (std::size_t c = 0; c < t.kernel_width; ++c, ++w)
+                if (y + r < t.height && x + c < t.width)
+                    sum += double{weight[w]} *
+                           double{images[((s * t.in + i) * t.height + y + r) * t.width + x + c]};
+    return sum;
+}
+
 } // namespace
+
+BOOST_AUTO_TEST_CASE(every_instruction_set_convolves_few_channels_near_the_exact_outputs) {
+    random_stream random{2};
+    for (const table& set : all_tables())
+        for (const std::size_t block : set.blocks)
+            for (const few_channels_task& t : tasks(block)) {
+                BOOST_TEST_CONTEXT("block " << block << ", " << t.in << " to " << t.out << ", "
+                                            << t.kernel_height << " x " << t.kernel_width) {
+                    const guarded_floats images{t.samples * t.in * t.height * t.width, random};
+                    const guarded_floats weight{t.out * t.in * t.kernel_height * t.kernel_width,
+                                                random};
+                    const guarded_floats bias{t.out, random};
+                    const std::size_t pixels = t.out_height * t.out_width;
+                    std::vector<double> exact(t.samples * t.out * pixels);
+                    for (std::size_t s = 0; s < t.samples; ++s)
+                        for (std::size_t o = 0; o < t.out; ++o)
+                            for (std::size_t pixel = 0; pixel < pixels; ++pixel)
+                                exact[(s * t.out + o / t.block * t.block) * pixels +
+                                      pixel * t.block + o % t.block] =
+                                    double{bias[o]} + exact_output(t, images, weight, s, o, pixel);
+                    BOOST_TEST(difference(convolved(set.loops, t, images, weight, bias), exact) <
+                               2e-6);
+                }
+            }
+}
 
 BOOST_AUTO_TEST_CASE(every_instruction_set_sums_gradients_of_few_channels_near_the_exact_ones) {
     random_stream random{1};
@@ -151,8 +204,8 @@ BOOST_AUTO_TEST_CASE(few_channels_suit_where_onednn_is_slower_and_nobody_wants_t
                            std::size_t groups = 1, tensor* input_gradient = nullptr) {
         conv2d_settings settings;
         settings.groups = groups;
-        return runner.suits(
-            {{2, in, 9, 9, out, 3, 3, true, settings}, any, any, any, input_gradient, any, &any});
+        return runner.suits(backward_convolution{
+            {2, in, 9, 9, out, 3, 3, true, settings}, any, any, any, input_gradient, any, &any});
     };
     BOOST_TEST(suits(narrow, 1, 32));
     BOOST_TEST(suits(narrow, 7, 24));
@@ -161,4 +214,11 @@ BOOST_AUTO_TEST_CASE(few_channels_suit_where_onednn_is_slower_and_nobody_wants_t
     BOOST_TEST(!suits(narrow, 6, 16, 2));
     BOOST_TEST(!suits(narrow, 3, 32, 1, &any));
     BOOST_TEST(!suits(wide, 1, 32)); // oneDNN is as fast with AVX-512
+    const auto suits_forward = [&](const few_channels_runner& runner, std::size_t kernel) {
+        return runner.suits(
+            forward_convolution{{2, 3, 30, 30, 32, kernel, kernel, true, {}}, any, any, &any, any});
+    };
+    BOOST_TEST(suits_forward(narrow, 11));
+    BOOST_TEST(!suits_forward(narrow, 7)); // oneDNN's direct convolution is as fast
+    BOOST_TEST(!suits_forward(wide, 11));
 }
