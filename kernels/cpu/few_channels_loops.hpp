@@ -1,12 +1,13 @@
-// Convolutions of few channels, which begin image networks: of 1 or 3 channels, any window, stride and padding. Forward and
-// the gradient of the weights. Compiled once per instruction set; the bits depend on it, as those of oneDNN's products do.
+// Convolutions of few channels, which begin image networks: of 1 or 3 channels, any window, stride and padding. Forward
+// and the gradient of the weights. Compiled once per instruction set; the bits depend on it, as those of oneDNN's
+// products do.
 //
-// They are matrix products with the image, shifted by every position of the window. The image is too small for unrolling it
-// to pay, and has too few channels to fill vectors: here vectors are along the channels of the output. Back, a few shifts at a
-// time have their sums in registers while a sample passes; forward, a few pixels while the window passes.
+// They are matrix products with the image, shifted by every position of the window. The image is too small for unrolling
+// it to pay, and has too few channels to fill vectors: here vectors are along the channels of the output. Back, a few
+// shifts at a time have their sums in registers while a sample passes; forward, a few pixels while the window passes.
 //
-// Images are row-major, outputs and their gradients in blocks of channels (image_layout in kernels/ops/ops.hpp). All memory is
-// the caller's. Sums run in a fixed order, over samples in theirs, however many are passed at a time.
+// Images are row-major, outputs and their gradients in blocks of channels (image_layout in kernels/ops/ops.hpp). All
+// memory is the caller's. Sums run in a fixed order, over samples in theirs, however many are passed at a time.
 // Threads: any.
 #pragma once
 
