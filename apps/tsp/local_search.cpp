@@ -12,18 +12,18 @@ namespace {
 constexpr std::array<std::size_t, local_search::depth_max> breadths{5, 4, 3, 2, 1, 1, 1, 1, 1, 1};
 // Exchanges of a chain that may make a cycle: further ones seldom pay for their search.
 constexpr std::size_t cycle_levels = 1;
-// Candidates that are looked at.
-constexpr std::size_t candidates_looked_at = 10;
+constexpr std::size_t looked_at_max = 10;
 
 } // namespace
 
 local_search::local_search(const instance& of, const candidates& near, std::size_t depth)
-    : of_{of}, near_{near}, depth_{depth}, queue_{of.cities()} {
+    : of_{of}, depth_{depth}, looked_at_{std::min(near.count(), looked_at_max)}, queue_{
+                                                                                     of.cities()} {
     TROUPE_CHECK(depth >= 1 && depth <= depth_max, "a chain has a few exchanges");
-    near_lengths_.reserve(of.cities() * near.count());
+    ways_.reserve(of.cities() * looked_at_);
     for (city c = 0; static_cast<std::size_t>(c) < of.cities(); ++c)
-        for (const city to : near.of(c))
-            near_lengths_.push_back(of.length(c, to));
+        for (const city to : near.of(c).first(looked_at_))
+            ways_.push_back({to, static_cast<std::uint32_t>(of.length(c, to))});
 }
 
 city local_search::city_at(index i) const noexcept {
@@ -75,72 +75,66 @@ std::int64_t local_search::improve_from(city fixed, bool is_forward) {
     return gain;
 }
 
-void local_search::collect(const pending_path& path, std::int64_t gain, std::size_t level,
-                           std::vector<exchange>& to) const {
-    to.clear();
-    const city end = city_at(path.end());
-    const auto near = near_.of(end);
-    const std::int64_t* lengths =
-        near_lengths_.data() + static_cast<std::size_t>(end) * near_.count();
-    const std::size_t looked_at = std::min(near.size(), candidates_looked_at);
-    for (std::size_t k = 0; k < looked_at; ++k) {
-        const std::int64_t open = gain - lengths[k];
-        if (open <= 0)
-            break;
-        const city c = near[k];
-        if (c == fixed_)
-            continue;
-        const index i = index_of(c);
-        const std::size_t s = path.stretch_of(i);
-        if (s == 0 && !path.begins(s, i) && path.before(s, i) == path.end())
-            continue; // they are neighbours
-        if (!path.begins(s, i)) {
-            const index out = path.before(s, i);
-            to.push_back({open + of_.length(c, city_at(out)), i, out, s, false});
-        }
-        if (level < cycle_levels && level + 1 < depth_ && !path.ends(s, i)) {
-            const index out = path.after(s, i);
-            to.push_back({open + of_.length(c, city_at(out)), i, out, s, true});
-        }
-    }
+void local_search::choice_list::insert(const exchange& e, std::size_t breadth) noexcept {
+    if (count_ < breadth)
+        ++count_;
+    else if (count_ == 0 || e.gain <= all_[count_ - 1].gain)
+        return;
+    std::size_t at = count_ - 1;
+    for (; at > 0 && all_[at - 1].gain < e.gain; --at)
+        all_[at] = all_[at - 1];
+    all_[at] = e;
 }
 
 // The gain of the first closed tour that is shorter, whose reversals are in chain_; 0 if there is none.
 std::int64_t local_search::search(const pending_path& path, std::int64_t gain, std::size_t level) {
-    std::vector<exchange>& choices = choices_[level];
-    collect(path, gain, level, choices);
     const city end = city_at(path.end());
+    const bool is_last = level + 1 >= depth_, may_make_cycles = level < cycle_levels && !is_last;
+    const std::size_t breadth = is_last ? 0 : breadths[level];
+    choice_list& choices = choices_[level];
+    choices.clear();
     std::int64_t best = 0;
     city best_out = 0;
-    for (const exchange& e : choices)
-        if (!e.makes_cycle && e.gain > best) {
-            const city out = city_at(e.out);
-            if (const std::int64_t closed = e.gain - of_.length(out, fixed_); closed > best) {
+    for (const way w : ways(end)) {
+        const std::int64_t open = gain - w.length;
+        if (open <= 0)
+            break;
+        if (w.to == fixed_)
+            continue;
+        const index i = index_of(w.to);
+        const std::size_t s = path.stretch_of(i);
+        const auto stretch = static_cast<std::uint32_t>(s);
+        if (!path.begins(s, i)) {
+            const index before = path.before(s, i);
+            if (before == path.end())
+                continue; // they are neighbours
+            const city out = city_at(before);
+            const std::int64_t all = open + of_.length(w.to, out);
+            if (const std::int64_t closed = all - of_.length(out, fixed_); closed > best) {
                 best = closed;
                 best_out = out;
             }
+            choices.insert({all, i, before, stretch, false}, breadth);
         }
+        if (may_make_cycles && !path.ends(s, i)) {
+            const index after = path.after(s, i);
+            const std::int64_t all = open + of_.length(w.to, city_at(after));
+            choices.insert({all, i, after, stretch, true}, breadth);
+        }
+    }
     if (best > 0) {
         record(end, best_out);
         return best;
     }
-    if (level + 1 >= depth_)
-        return 0;
-    const std::size_t breadth = std::min(choices.size(), breadths[level]);
-    std::partial_sort(choices.begin(), choices.begin() + static_cast<std::ptrdiff_t>(breadth),
-                      choices.end(),
-                      [](const exchange& a, const exchange& b) { return a.gain > b.gain; });
-    for (std::size_t k = 0; k < breadth; ++k) {
+    for (std::size_t k = 0; k < choices.count(); ++k) {
         const exchange e = choices[k];
         const std::size_t mark = chain_.size();
         std::int64_t found = 0;
         if (e.makes_cycle)
             found = search_cycle(path, e, level);
         else {
-            pending_path next = path;
-            next.reverse(path.end(), e.out);
             record(end, city_at(e.out));
-            found = search(next, e.gain, level + 1);
+            found = search(pending_path{path, e.stretch, e.out}, e.gain, level + 1);
         }
         if (found > 0)
             return found;
@@ -154,16 +148,13 @@ std::int64_t local_search::search(const pending_path& path, std::int64_t gain, s
 std::int64_t local_search::search_cycle(const pending_path& path, const exchange& first,
                                         std::size_t level) {
     const city end = city_at(path.end()), rest = city_at(first.out), joined = city_at(first.to);
-    const auto near = near_.of(rest);
-    const std::int64_t* lengths =
-        near_lengths_.data() + static_cast<std::size_t>(rest) * near_.count();
-    const std::size_t looked_at = std::min(near.size(), candidates_looked_at);
     exchange best{0, 0, 0, 0, false};
-    for (std::size_t k = 0; k < looked_at; ++k) {
-        const std::int64_t open = first.gain - lengths[k];
-        if (open <= 0)
+    bool is_closed = false;
+    for (const way w : ways(rest)) {
+        const std::int64_t open = first.gain - w.length;
+        if (is_closed || open <= 0)
             break;
-        const city c = near[k];
+        const city c = w.to;
         const index i = index_of(c);
         const std::size_t s = path.stretch_of(i);
         if (c == joined || !path.is_up_to(s, i, first.stretch, first.to))
@@ -175,12 +166,11 @@ std::int64_t local_search::search_cycle(const pending_path& path, const exchange
             const index out = is_before ? path.before(s, i) : path.after(s, i);
             const std::int64_t gain = open + of_.length(c, city_at(out));
             const std::int64_t closed = gain - of_.length(city_at(out), fixed_);
-            if (closed > 0 || gain > best.gain)
-                best = {gain, i, out, s, is_before};
-            if (closed > 0) {
-                k = looked_at;
+            is_closed = closed > 0;
+            if (is_closed || gain > best.gain)
+                best = {gain, i, out, static_cast<std::uint32_t>(s), is_before};
+            if (is_closed)
                 break;
-            }
         }
     }
     if (best.gain <= 0)

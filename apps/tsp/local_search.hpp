@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "apps/tsp/improver.hpp"
@@ -36,8 +37,26 @@ class local_search final : public improver {
     struct exchange {
         std::int64_t gain; // of the whole chain so far, without the edge that would close the path
         index to, out;
-        std::size_t stretch; // of both
+        std::uint32_t stretch; // of both
         bool makes_cycle;
+    };
+    // The most promising exchanges, best first; of equal ones the first that came.
+    class choice_list {
+      public:
+        static constexpr std::size_t breadth_max = 5;
+        void clear() noexcept { count_ = 0; }
+        std::size_t count() const noexcept { return count_; }
+        const exchange& operator[](std::size_t k) const noexcept { return all_[k]; }
+        // Into the `breadth` best.
+        void insert(const exchange& e, std::size_t breadth) noexcept;
+
+      private:
+        std::array<exchange, breadth_max> all_;
+        std::size_t count_ = 0;
+    };
+    struct way {
+        city to;
+        std::uint32_t length; // fits: limits of coordinates and of matrices
     };
     struct reversal {
         city first, last; // of the part of the path
@@ -48,22 +67,23 @@ class local_search final : public improver {
     std::int64_t improve_from(city fixed, bool is_forward);
     std::int64_t search(const pending_path& path, std::int64_t gain, std::size_t level);
     std::int64_t search_cycle(const pending_path& path, const exchange& first, std::size_t level);
-    void collect(const pending_path& path, std::int64_t gain, std::size_t level,
-                 std::vector<exchange>& to) const;
+    std::span<const way> ways(city c) const noexcept {
+        return {ways_.data() + static_cast<std::size_t>(c) * looked_at_, looked_at_};
+    }
     void record(city first, city last) { chain_.push_back({first, last}); }
     void carry_out();
 
     const instance& of_;
-    const candidates& near_;
     const std::size_t depth_;
-    std::vector<std::int64_t> near_lengths_; // as the candidates lie
+    const std::size_t looked_at_; // candidates of a city
+    std::vector<way> ways_;       // to them, as they lie
     work_queue queue_;
     tour* tour_ = nullptr;
     city fixed_ = 0; // where the path ends that the tour is without an edge
     bool is_forward_ = true;
-    std::size_t base_ = 0;                                 // the place of the path's first city
-    std::vector<reversal> chain_;                          // of what is being tried
-    std::array<std::vector<exchange>, depth_max> choices_; // of each level
+    std::size_t base_ = 0;                       // the place of the path's first city
+    std::vector<reversal> chain_;                // of what is being tried
+    std::array<choice_list, depth_max> choices_; // of each level
 };
 
 } // namespace troupe::tsp

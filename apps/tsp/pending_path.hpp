@@ -19,9 +19,28 @@ namespace troupe::tsp {
 class pending_path {
   public:
     using index = std::int32_t;
-    static constexpr std::size_t stretches_max = 32;
+    static constexpr std::size_t stretches_max = 24;
 
-    explicit pending_path(index cities) noexcept : all_{{{0, cities - 1}}} {}
+    explicit pending_path(index cities) noexcept { all_[0] = {0, cities - 1}; }
+    pending_path(const pending_path& other) noexcept : count_{other.count_} {
+        std::copy_n(other.all_.begin(), count_, all_.begin());
+    }
+    // `of`, of which the part from the moving end to `last`, in its stretch, is reversed.
+    pending_path(const pending_path& of, std::size_t stretch, index last) noexcept
+        : count_{of.count_} {
+        TROUPE_CHECK(count_ < stretches_max, "a search is not as deep");
+        all_[0] = {last, of.all_[stretch].first};
+        for (std::size_t s = 0; s < stretch; ++s)
+            all_[stretch - s] = {of.all_[s].last, of.all_[s].first};
+        std::size_t to = stretch + 1;
+        if (!of.ends(stretch, last))
+            all_[to++] = {of.after(stretch, last), of.all_[stretch].last};
+        std::copy(of.all_.begin() + static_cast<std::ptrdiff_t>(stretch) + 1,
+                  of.all_.begin() + static_cast<std::ptrdiff_t>(count_),
+                  all_.begin() + static_cast<std::ptrdiff_t>(to));
+        count_ += to - stretch - 1;
+    }
+    pending_path& operator=(const pending_path&) = delete;
 
     // The stretch in which it lies, from 0 at the moving end.
     std::size_t stretch_of(index i) const noexcept {
@@ -75,7 +94,7 @@ class pending_path {
         all_[s + 1].first = i;
     }
 
-    std::array<stretch, stretches_max> all_;
+    std::array<stretch, stretches_max> all_; // copies take those that are there
     std::size_t count_ = 1;
 };
 
