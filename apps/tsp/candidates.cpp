@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "apps/tsp/alpha_nearness.hpp"
+#include "apps/tsp/first_tour.hpp"
 #include "apps/tsp/place_tree.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "schemas/base/check.hpp"
@@ -39,6 +41,9 @@ std::vector<city> all_nearest(const instance& of, std::size_t count, bool is_way
         append_nearest(of, c, count, is_way_back, all, made);
     return made;
 }
+
+// Of which the alpha-nearest ones are chosen.
+constexpr std::size_t more_for_alpha = 5;
 
 std::size_t quadrant_of(const point& from, const point& to) noexcept {
     return (to.x >= from.x ? 1u : 0u) + (to.y >= from.y ? 2u : 0u);
@@ -90,9 +95,17 @@ class quadrant_choice {
 
 } // namespace
 
-candidates::candidates(const instance& of, std::uint32_t count)
+candidates::candidates(const instance& of, std::uint32_t count, nearness by)
     : count_{std::min<std::size_t>(count, of.cities() - 1)} {
     TROUPE_CHECK(count >= 1 && count <= limits::candidates_max, "candidates are few");
+    const std::size_t wide =
+        std::min<std::size_t>({count_ + more_for_alpha, of.cities() - 1, limits::candidates_max});
+    if (by == nearness::alpha && of.is_symmetric() && wide > count_ &&
+        of.cities() <= limits::alpha_cities_max) {
+        const candidates all{of, static_cast<std::uint32_t>(wide)};
+        there_ = alpha_nearest(of, all.there_, first_tour(of, all), count_);
+        return;
+    }
     if (of.kind() == edge_weights::matrix) {
         there_ = all_nearest(of, count_, false);
         if (!of.is_symmetric())

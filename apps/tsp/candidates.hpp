@@ -1,5 +1,6 @@
 // For each city those that it is likely to be beside in a good tour: the nearest ones, nearest first; with coordinates also
-// nearest ones in each quadrant around it, so that clusters are joined.
+// nearest ones in each quadrant around it, so that clusters are joined. Or fewer of these, the alpha-nearest ones
+// (alpha_nearness.hpp), which cost a second or so for 10,000 cities.
 //
 // Memory grows with the cities. Of asymmetric problems they are those that are near by the way there, or for `into` by the
 // way back.
@@ -14,10 +15,13 @@
 
 namespace troupe::tsp {
 
+enum class nearness : std::uint8_t { length, alpha };
+
 class candidates {
   public:
-    // `count` for each city, or as many as there are others; at most limits::candidates_max.
-    candidates(const instance& of, std::uint32_t count);
+    // `count` for each city, or as many as there are others; at most limits::candidates_max. By alpha only of symmetric
+    // instances of up to limits::alpha_cities_max cities; else by length.
+    candidates(const instance& of, std::uint32_t count, nearness by = nearness::length);
 
     std::size_t count() const noexcept { return count_; }
     std::span<const city> of(city c) const noexcept { return row(there_, c); }

@@ -8,7 +8,12 @@ namespace troupe::tsp {
 std::uint32_t candidates_of(const colony_settings& settings) {
     if (settings.candidates != 0)
         return settings.candidates;
-    return settings.kind == colony_kind::focused ? 10 : 20;
+    return settings.kind == colony_kind::focused ? 7 : 20;
+}
+
+candidates candidates_for(const instance& of, const colony_settings& settings) {
+    return {of, candidates_of(settings),
+            settings.kind == colony_kind::focused ? nearness::alpha : nearness::length};
 }
 
 std::unique_ptr<colony> make_colony(const instance& of, const candidates& near,

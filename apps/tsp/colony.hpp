@@ -1,6 +1,6 @@
 // A colony of ants on a travelling salesman problem.
 //
-//     auto near = candidates{problem, candidates_of(settings)};
+//     auto near = candidates_for(problem, settings);
 //     auto ants = make_colony(problem, near, settings, seed);
 //     ants->advance(1000, operations);                          // builds 1000 tours, or a few more
 //     ants->take_in(tour_of_another_colony);
@@ -48,8 +48,10 @@ struct colony_settings {
     double greed = 0.9; // of the ant colony system: how often the best candidate is taken outright
 };
 
-// As make_colony expects them; at least 1 and at most limits::candidates_max.
+// How many candidates a city has; at least 1 and at most limits::candidates_max.
 std::uint32_t candidates_of(const colony_settings& settings);
+// As make_colony expects them: of the focused colony alpha-near ones.
+candidates candidates_for(const instance& of, const colony_settings& settings);
 
 struct colony_report {
     std::uint64_t tours = 0; // built so far
@@ -76,8 +78,8 @@ class colony {
     // Never empty: before the first tour the one to begin with.
     virtual std::span<const city> best() const noexcept = 0;
     virtual std::int64_t best_length() const noexcept = 0;
-    // From elsewhere. Whether it is shorter than the best one, whose place it takes then. TROUPE_CHECK: it is a tour; what
-    // comes from outside is checked by is_tour() first.
+    // From elsewhere. The best one is the shorter of both then, or has what is best of each; whether it is shorter than
+    // before. TROUPE_CHECK: it is a tour; what comes from outside is checked by is_tour() first.
     virtual bool take_in(std::span<const city> tour) = 0;
 
     virtual colony_report report() const = 0;

@@ -11,7 +11,7 @@ namespace troupe::tsp {
 
 namespace {
 
-constexpr std::size_t nearest_looked_at = 6;
+constexpr std::size_t nearest_looked_at = 5;
 constexpr city nobody = -1;
 
 struct edge {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "apps/tsp/first_tour.hpp"
+#include "apps/tsp/tour_merge.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "kernels/reference/city_choice.hpp"
 
@@ -16,12 +18,22 @@ namespace {
 constexpr std::uint64_t stretch_max = 50;
 // Of smaller problems whole tours are shuffled: a double bridge needs eight.
 constexpr std::size_t cities_min = 8;
-// Of an edge of the best tour, on average: how much longer the current one may be.
-constexpr double tolerance = 1;
+// For each city: ants of a cycle, in which the current tour is warm, cools down, and gives its better parts to the best one.
+constexpr std::uint64_t cycle_ants = 20;
+// In edges of the best tour: by how much an ant may lengthen the current one, on average, as a cycle begins and ends.
+constexpr double warm = 0.5;
+constexpr double cold = 0.05;
 constexpr double usual_evaporation = 0.1;
 
 std::uint64_t usual_ants(std::size_t cities) noexcept {
     return std::max<std::uint64_t>(64, cities / 4);
+}
+
+// Exponential with a mean of about 1: a logarithm that is straight between powers of two, the same on all machines.
+double exponential(random_stream& random) noexcept {
+    int power = 0;
+    const double rest = std::frexp(1 - random.uniform(), &power);
+    return 0.693 * (2 - 2 * rest - power);
 }
 
 } // namespace
@@ -68,9 +80,7 @@ void focused_colony::send_ant() {
     change -= improver_->improve(current_);
     const std::int64_t length = current_length_ + change;
     iteration_sum_ += length;
-    const double allowed =
-        tolerance * static_cast<double>(best_length_) / static_cast<double>(current_.cities());
-    if (length <= best_length_ + static_cast<std::int64_t>(allowed)) {
+    if (static_cast<double>(change) <= warmth() * exponential(random)) {
         current_.keep();
         current_length_ = length;
         if (length < best_length_) {
@@ -79,6 +89,27 @@ void focused_colony::send_ant() {
         }
     } else
         current_.undo();
+    if (ants_ % (cycle_ants * of_.cities()) == 0)
+        end_cycle();
+}
+
+// By how much this ant may lengthen the current tour, on average.
+double focused_colony::warmth() const noexcept {
+    const auto cities = static_cast<double>(of_.cities());
+    const std::uint64_t cycle = cycle_ants * of_.cities();
+    const double left = 1 - static_cast<double>(ants_ % cycle) / static_cast<double>(cycle);
+    return (cold + (warm - cold) * left * left) * static_cast<double>(best_length_) / cities;
+}
+
+void focused_colony::end_cycle() {
+    if (of_.is_symmetric())
+        best_length_ -= merge(of_, best_, current_.order());
+    go_on_from_best();
+}
+
+void focused_colony::go_on_from_best() {
+    current_ = tour{best_};
+    current_length_ = best_length_;
 }
 
 // The trails of the best tour grow to the upper limit, all others shrink to the lower one.
@@ -147,12 +178,19 @@ std::int64_t focused_colony::shuffle(random_stream& random) {
 }
 
 bool focused_colony::take_in(std::span<const city> order) {
-    const std::int64_t length = of_.length_of(order);
+    std::int64_t length = of_.length_of(order);
+    std::vector<city> shorter{order.begin(), order.end()}, longer = best_;
+    if (length >= best_length_) {
+        std::swap(shorter, longer);
+        length = best_length_;
+    }
+    if (of_.is_symmetric())
+        length -= merge(of_, shorter, longer);
     if (length >= best_length_)
         return false;
-    best_.assign(order.begin(), order.end());
-    current_ = tour{best_};
-    best_length_ = current_length_ = length;
+    best_ = std::move(shorter);
+    best_length_ = length;
+    go_on_from_best();
     return true;
 }
 

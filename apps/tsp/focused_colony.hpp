@@ -1,15 +1,18 @@
 // The focused colony: an ant does not build a tour from nothing, but changes a few edges of the colony's current one, where
-// trails lead it, and a local search from the ends of these edges alone repairs it. What is not a little better than the
-// best so far is taken back, so that an ant costs what it changes, whatever the number of cities.
+// trails lead it, and a local search from the ends of these edges alone repairs it. What makes the tour longer by too much
+// is taken back, so that an ant costs what it changes, whatever the number of cities.
 //
 // An ant cuts the current tour behind four cities that follow each other on it closely, and joins the stretches between in
 // the opposite order, none of them reversed (the double bridge of Martin, Otto, Felten 1991, which searches by few exchanges
-// do not undo); the first of its new edges is a candidate, chosen by trails and nearness. The current tour may be longer
-// than the best by about an edge (record-to-record travel, Dueck 1993). Every few ants trails evaporate and the best tour is
-// laid, between the limits of max-min.
+// do not undo); the first of its new edges is a candidate, chosen by trails and nearness. How much longer an ant may make
+// the current tour falls in cycles (annealing of large steps: Martin, Otto, Felten 1992). Each begins with the best tour,
+// and at its end the parts of the current one that are better go into the best one; so do those of tours from other
+// colonies.
+// Every few ants trails evaporate and the best tour is laid, between the limits of max-min.
 //
-// Sources: Skinderowicz, Improving ant colony optimization efficiency for solving large TSP instances (2022); Stützle, Hoos,
-// MAX-MIN ant system (2000).
+// Sources: Skinderowicz, Improving ant colony optimization efficiency for solving large TSP instances (2022); Stützle,
+// Hoos, MAX-MIN ant system (2000); Martin, Otto, Felten, Large-step Markov chains for the TSP incorporating local search
+// heuristics (1992).
 #pragma once
 
 #include "apps/tsp/colony.hpp"
@@ -37,6 +40,9 @@ class focused_colony final : public colony {
     };
     void begin();
     void send_ant();
+    double warmth() const noexcept;
+    void end_cycle();
+    void go_on_from_best();
     std::int64_t change_few_edges(random_stream& random);
     std::int64_t shuffle(random_stream& random);
     cuts choose_cuts(random_stream& random);

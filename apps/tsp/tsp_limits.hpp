@@ -14,5 +14,7 @@ inline constexpr double coordinate_max = 1e9;
 inline constexpr std::int64_t matrix_length_max = (1ll << 31) - 1;
 // Candidates of a city.
 inline constexpr std::uint32_t candidates_max = 32;
+// By alpha-nearness: so many take some ten seconds.
+inline constexpr std::uint64_t alpha_cities_max = 100000;
 
 } // namespace troupe::tsp::limits

@@ -51,7 +51,7 @@ result<void> tsp_worker::data_is_complete() {
     if (!cities)
         return cities.failure();
     cities_.emplace(std::move(*cities));
-    near_.emplace(*cities_, candidates_of(options_.settings.colony));
+    near_.emplace(candidates_for(*cities_, options_.settings.colony));
     colony_ = make_colony(*cities_, *near_, options_.settings.colony,
                           colony_seed(options_.seed, options_.worker));
     return {};

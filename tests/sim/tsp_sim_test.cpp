@@ -75,7 +75,7 @@ same_ends<colonies>& same_tours() {
 // What a colony finds by itself.
 std::vector<tsp::city> serial_tour(const tsp::instance& of, std::uint32_t worker) {
     const tsp::colony_settings settings;
-    const tsp::candidates near{of, tsp::candidates_of(settings)};
+    const tsp::candidates near = tsp::candidates_for(of, settings);
     const auto colony = tsp::make_colony(of, near, settings, tsp::colony_seed(seed_of_run, worker));
     memory_pool memory{1u << 20};
     BOOST_REQUIRE(colony->advance(tours_of_colony, *make_cpu_operations(memory)).ok());

@@ -27,7 +27,7 @@ constexpr std::array kinds{colony_kind::ant_system, colony_kind::max_min,
 struct made_colony {
     instance of;
     colony_settings settings;
-    candidates near{of, candidates_of(settings)};
+    candidates near = candidates_for(of, settings);
     std::unique_ptr<colony> ants;
     std::unique_ptr<memory_pool> memory = std::make_unique<memory_pool>(1u << 24);
     std::unique_ptr<operations> with = make_cpu_operations(*memory);
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(a_shorter_tour_from_elsewhere_is_taken_in) {
         const std::vector<city> own{c.ants->best().begin(), c.ants->best().end()};
         BOOST_TEST(!c.ants->take_in(own));
         BOOST_TEST(c.ants->take_in(tour));
-        BOOST_TEST(c.ants->best_length() == good.ants->best_length());
+        BOOST_TEST(c.ants->best_length() <= good.ants->best_length());
         c.advance(50);
         BOOST_TEST(c.ants->best_length() <= good.ants->best_length());
     }

@@ -11,6 +11,7 @@
 #include "apps/tsp/pending_path.hpp"
 #include "apps/tsp/place_tree.hpp"
 #include "apps/tsp/tour.hpp"
+#include "apps/tsp/tour_merge.hpp"
 #include "tests/unit/apps_tsp/problems.hpp"
 
 using namespace troupe;
@@ -101,6 +102,81 @@ BOOST_AUTO_TEST_CASE(candidates_are_near_and_in_all_directions) {
     const candidates ways{streets, 5};
     for (city other = 0; other < 30; ++other)
         BOOST_TEST((other == 7 || streets.length(other, 7) >= streets.length(ways.into(7)[0], 7)));
+}
+
+BOOST_AUTO_TEST_CASE(alpha_nearness_keeps_the_edges_of_good_tours_in_fewer_candidates) {
+    const instance of = random_cities(1000, 71);
+    const auto good = [&] {
+        const candidates near{of, 10};
+        tour t{first_tour(of, near)};
+        improved(of, near, search_kind::lin_kernighan, t);
+        return order_of(t);
+    }();
+    const auto missing = [&](const candidates& near) {
+        int count = 0;
+        for (std::size_t i = 0; i < good.size(); ++i)
+            count += near.place(good[i], good[(i + 1) % good.size()]) == near.count();
+        return count;
+    };
+    const candidates by_length{of, 5}, by_alpha{of, 5, nearness::alpha};
+    BOOST_TEST(2 * missing(by_alpha) < missing(by_length));
+    for (city c = 0; c < 1000; ++c)
+        BOOST_REQUIRE(
+            std::ranges::is_sorted(by_alpha.of(c), {}, [&](city to) { return of.length(c, to); }));
+    // Clusters that no candidates join, all on one spot, and hardly any cities.
+    std::vector<point> points;
+    for (int i = 0; i < 200; ++i)
+        points.push_back({i < 100 ? i % 10 * 1.0 : 5000 + i % 10, i % 100 / 10 * 1.0});
+    for (const auto& some : {points, std::vector<point>(50), std::vector<point>(3)}) {
+        const instance odd = instance::of_points("odd", edge_weights::euclidean, some);
+        const candidates near{odd, 7, nearness::alpha};
+        for (city c = 0; static_cast<std::size_t>(c) < some.size(); ++c)
+            for (const city to : near.of(c))
+                BOOST_REQUIRE((to != c && near.place(c, to) < near.count()));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(two_tours_give_their_better_parts_to_one) {
+    const instance of = random_cities(500, 73);
+    const candidates near{of, 10};
+    tour t{first_tour(of, near)};
+    improved(of, near, search_kind::lin_kernighan, t);
+    const auto good = order_of(t);
+    const std::int64_t length = of.length_of(good);
+    // Each is worse in a place of its own, and both in a third one.
+    const auto worse = [&](std::size_t place) {
+        tour changed{good};
+        changed.reverse(place, 40);
+        changed.reverse(300, 30);
+        return order_of(changed);
+    };
+    auto first = worse(20);
+    const auto second = worse(150);
+    tour third{good};
+    third.reverse(300, 30);
+    const std::int64_t before = of.length_of(first);
+    const std::int64_t gain = merge(of, first, second);
+    BOOST_TEST(gain == before - of.length_of(first));
+    BOOST_TEST(of.length_of(first) == of.length_of(third.order()));
+    BOOST_TEST(is_tour(first, 500));
+    BOOST_TEST(merge(of, first, good) > 0);
+    BOOST_TEST(of.length_of(first) == length);
+    BOOST_TEST(merge(of, first, second) == 0);
+    // Whatever the tours are, one comes out.
+    random_stream random{79};
+    for (int i = 0; i < 200; ++i) {
+        const instance few = random_cities(12, 80 + static_cast<std::uint64_t>(i));
+        auto a = counted(12), b = counted(12);
+        for (std::size_t k = 11; k > 0; --k) {
+            std::swap(a[k], a[random.below(k + 1)]);
+            std::swap(b[k], b[random.below(k + 1)]);
+        }
+        const std::int64_t had = few.length_of(a);
+        const std::int64_t gained = merge(few, a, b);
+        BOOST_TEST(is_tour(a, 12));
+        BOOST_TEST(few.length_of(a) == had - gained);
+        BOOST_TEST(gained >= 0);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_tour_to_begin_with_is_a_tour_of_few_long_edges) {
