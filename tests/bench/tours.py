@@ -10,74 +10,105 @@ from rotations import in_words, made
 from scheduled import clocked, python_with
 from tables import Row, Table
 
-# Cities: seconds that ours and fast-tsp have, by workers; LKH ends by itself.
-OURS = {1000: [(5, 1), (20, 1), (12, 2), (20, 2)], 10000: [(60, 1), (60, 2)]}
-FAST_TSP = {1000: [1, 5, 20], 10000: [60]}
-QUICK = {1000: [(2, 1), (2, 2)]}
+# Cities: instances, whose number is their seed and that of the run; and for ours and for fast-tsp how long (by workers), and the
+# times at which the shortest tour so far counts, too. LKH ends by itself.
+INSTANCES = {1000: 3, 10000: 1}
+OURS = {1000: {1: (20, [5]), 2: (20, [12])}, 10000: {1: (60, [])}}
+FAST_TSP = {1000: [5, 20], 10000: [60]}
+QUICK = {1000: {1: (2, []), 2: (2, [1])}}
 QUICK_FAST_TSP = {1000: [1, 2]}
 AIMS = {(1000, 5, 1): "<= 0.05%", (1000, 20, 1): "fast-tsp, 20 s", (1000, 12, 2): "1 worker, 20 s", (10000, 60, 1): "LKH + 1%"}
 TIMEOUT_S = 1800
+INSTANCE = ", instance "            # between a row's name and the number in a contender's
 
 
-def ours(options, folder, cities, seconds, workers):
-    name = f"{cities} cities, {in_words(workers)}, {seconds} s"
-    app = {"troupe": 1, "data": {"tsplib": os.path.join(folder, f"{cities}.tsp")}, "program": {"tsp": {}},
-           "schedule": {"cyclic": {"window": 4}, "workers": workers}, "stop": {"seconds": seconds}}
+def file_of(folder, cities, number):
+    return os.path.join(folder, f"{cities}-{number}.tsp")
+
+
+def ours(options, folder, cities, number, workers, seconds, looks):
+    name = f"{cities} cities, {in_words(workers)}{INSTANCE}{number}"
+    app = {"troupe": 1, "data": {"tsplib": file_of(folder, cities, number)}, "program": {"tsp": {}},
+           "schedule": {"cyclic": {"window": 4}, "workers": workers}, "seed": number, "stop": {"seconds": seconds}}
     file = os.path.join(folder, f"{name}.yaml")
     with open(file, "w") as to:
         json.dump(app, to)
 
     def read(output):
-        events = {line["event"]: line for line in contenders.json_lines(output)}
-        return {"length": events["done"]["length"], "seconds": events["done"]["at"] - events["start"]["at"],
-                "bytes": events["exit"]["memory_bytes"]}
+        lines = contenders.json_lines(output)
+        events = {line["event"]: line for line in lines}
+        begun = events["start"]["at"]
+        found = {f"{seconds} s": events["done"]["length"], "seconds": events["done"]["at"] - begun,
+                 "bytes": events["exit"]["memory_bytes"]}
+        for look in looks:
+            found[f"{look} s"] = min(line["length"] for line in lines if line["event"] == "sweep" and line["at"] <= begun + look)
+        return found
     where = ["--nodes", str(workers)] if workers > 1 else ["--devices", "cpu:1"]
     command = clocked([contenders.program(options.build, "tools/troupe/troupe"), "run", file, "--json", *where])
     return Contender(name, [*command[:2], "--memory", *command[2:]], read, timeout_s=TIMEOUT_S)
 
 
-def peer(options, folder, cities, solver, title, *words):
+def peer(options, folder, cities, number, solver, title, when, *words):
     versions = []
 
     def read(output):
         events = {line["event"]: line for line in contenders.json_lines(output)}
         versions.append(events["loaded"]["version"])
-        return {"length": events["solved"]["length"], "seconds": events["solved"]["seconds"]}
+        return {when: events["solved"]["length"], "seconds": events["solved"]["seconds"]}
     python = python_with(solver, os.path.join(options.peers_venvs, "tsp"))
     script = os.path.join(contenders.PEERS, "tours.py")
-    return Contender(f"{cities} cities, {title}", [python, script, solver, os.path.join(folder, f"{cities}.tsp"), *words], read,
-                     timeout_s=TIMEOUT_S)
+    return Contender(f"{cities} cities, {title}{INSTANCE}{number}",
+                     [python, script, solver, file_of(folder, cities, number), *words], read, timeout_s=TIMEOUT_S)
 
 
 def parts_of(options, folder, skipped):
     parts = []
-    for cities, all_seconds in (QUICK if options.quick else OURS).items():
-        made("cities", options, os.path.join(folder, f"{cities}.tsp"), "--cities", str(cities))
-        parts += [ours(options, folder, cities, seconds, workers) for seconds, workers in all_seconds]
-        fast = (QUICK_FAST_TSP if options.quick else FAST_TSP)[cities]
-        peers = [("fast_tsp", f"fast-tsp, {seconds} s", "--seconds", str(seconds)) for seconds in fast]
+    for cities, runs in (QUICK if options.quick else OURS).items():
+        peers = [("fast_tsp", f"fast-tsp, {seconds} s", f"{seconds} s", "--seconds", str(seconds))
+                 for seconds in (QUICK_FAST_TSP if options.quick else FAST_TSP)[cities]]
         if cities == min(OURS) or options.full:
-            peers.append(("elkai", "LKH, 1 run", "--runs", "1"))
-        for words in peers:
-            try:
-                parts.append(peer(options, folder, cities, *words))
-            except Skip as reason:
-                skipped.append(f"{cities} cities, {words[1]}: skipped, {reason}")
+            peers.append(("elkai", "LKH", "1 run", "--runs", "1"))
+        for number in range(1, INSTANCES[cities] + 1):
+            made("cities", options, file_of(folder, cities, number), "--cities", str(cities), "--seed", str(number))
+            parts += [ours(options, folder, cities, number, workers, *run) for workers, run in runs.items()]
+            for words in peers:
+                try:
+                    parts.append(peer(options, folder, cities, number, *words))
+                except Skip as reason:
+                    skipped.append(f"{cities} cities, {words[1]}{INSTANCE}{number}: skipped, {reason}")
     return parts
 
 
-def rows_of(figures):
-    rows = []
+def lengths_by_row(figures):
+    """Key: the row's name, cities and solver, and when its tour was there; value: lengths by the instance's number."""
+    rows = {}
     for name, keys in figures.items():
+        of, number = name.split(INSTANCE)
+        for when, figure in keys.items():
+            if when not in ("seconds", "bytes"):
+                row = of if of.endswith(when) else f"{of}, {when}"
+                rows.setdefault(row, {}).setdefault(int(number), []).extend(figure.values)
+    return rows
+
+
+def rows_of(figures):
+    by_row, rows = lengths_by_row(figures), []
+    for name, lengths in by_row.items():
         cities = int(name.split()[0])
-        best = min(f["length"].low for other, f in figures.items() if other.startswith(f"{cities} "))
-        row = Row(name, Figures([100 * (length / best - 1) for length in keys["length"].values]), "% above")
+        best = {number: min(min(of[number]) for other, of in by_row.items() if other.startswith(f"{cities} ") and number in of)
+                for number in lengths}
+        row = Row(name, Figures([100 * (length / best[number] - 1) for number, all_of in lengths.items() for length in all_of]),
+                  "% above")
         words = name.split(", ")
         if "worker" in words[1]:
             row.aim = AIMS.get((cities, int(words[2].split()[0]), int(words[1].split()[0])), "")
-        row.extra["seconds"] = f"{keys['seconds'].median:.1f}"
-        if "bytes" in keys:
-            row.extra["memory"] = f"{keys['bytes'].median / 1e6:.0f} MB"
+        row.extra["mean"] = f"{sum(row.figures.values) / len(row.figures.values):.4f}"
+        row.extra["instances"] = str(len(lengths))
+        of = [keys for contender, keys in figures.items() if name.startswith(contender.split(INSTANCE)[0])]
+        if "LKH" in name:
+            row.extra["seconds"] = f"{max(keys['seconds'].high for keys in of):.1f}"
+        if "bytes" in of[0]:
+            row.extra["memory"] = f"{max(keys['bytes'].high for keys in of) / 1e6:.0f} MB"
         rows.append(row)
     return sorted(rows, key=lambda row: int(row.name.split()[0]))
 
@@ -88,6 +119,8 @@ def tsp(options):
         outcome = interleave(parts_of(options, folder, skipped), options.repetitions)
     return Table("scheduled", "Tours through random cities: percent above the shortest of this table", rows_of(outcome.figures),
                  skipped + outcome.skipped, outcome.others_busy,
-                 ["ours: a focused colony a worker, a node for each, one core each; seconds since the start event",
+                 ["above the shortest of this table of the same instance; the median, the range and the mean of all instances and repetitions",
+                  "ours: a focused colony a worker, a node for each, one core each; seconds since the start event, at 5 and 12 s of "
+                  "the run of 20 s by its last line until then",
                   "peers: one core; seconds of the solver, with lengths or coordinates in memory; LKH by elkai ends by itself; of 10,000 "
                   "cities with --full only"])
