@@ -22,12 +22,16 @@ double share_of_ones(const fit_sums& fit) {
     return 0.5 + fit.shift / 4;
 }
 
-std::vector<named_number> shown(const solution_numbers& n) {
+// `constant`: columns that are never used.
+std::vector<named_number> shown(const solution_numbers& n, double constant) {
     using enum proto::NumberStyle;
-    return {{"objective", n.objective, PRECISE},
-            {"gap", n.gap, PRECISE},
-            {"lambda", n.lambda, PRECISE},
-            {"variables", n.used, COUNT}};
+    std::vector<named_number> all{{"objective", n.objective, PRECISE},
+                                  {"gap", n.gap, PRECISE},
+                                  {"lambda", n.lambda, PRECISE},
+                                  {"variables", n.used, COUNT}};
+    if (constant > 0)
+        all.push_back({"constant_columns", constant, COUNT});
+    return all;
 }
 
 } // namespace
@@ -39,6 +43,7 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
                      "a probe is concluded that was not judged, or not by all schedulers"};
     std::vector<judgement> all;
     whole_sums sums;
+    double constant = 0;
     for (std::size_t s = 0; s < judgements.size(); ++s) {
         auto j = read_judgement(judgements[s], options_.variables[s]);
         if (!j)
@@ -49,6 +54,7 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
         c.square += j->square;
         c.product += j->product;
         sums.used += j->used;
+        constant += j->constant;
         sums.mean_value += j->mean_value;
         all.push_back(*j);
     }
@@ -57,7 +63,7 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
     if (!course_.has_begun) {
         begin_first(sums);
     } else if (steps_.is_too_far(objective(sums.fit, sums.coefficients, path_.weights()))) {
-        s.numbers = shown(solutions_.back().numbers);
+        s.numbers = shown(solutions_.back().numbers, constant);
         begin_return(number, sums.fit);
         return s;
     }
@@ -66,7 +72,7 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
         const solution_numbers n = record(sums, judged_->values);
         const bool is_reached = options_.gap > 0 && n.gap <= options_.gap;
         if (is_reached || s.numbers.empty())
-            s.numbers = shown(n);
+            s.numbers = shown(n, constant);
         if (!is_reached)
             break;
         s.is_done = path_.is_last();

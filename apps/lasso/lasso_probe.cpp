@@ -71,6 +71,7 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
         j.used += value != 0;
         j.mean_value += value / facts_[i].scale * facts_[i].mean;
     }
+    j.constant = static_cast<double>(facts_.size() - facts_.count_varying());
     j.dual_norm = sums.dual_norm;
     j.absolute = sums.absolute;
     j.square = sums.square;

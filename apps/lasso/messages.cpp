@@ -19,7 +19,7 @@ using scheduled::read;
 
 namespace {
 
-constexpr std::size_t judgement_numbers = 12, row_numbers = 9;
+constexpr std::size_t judgement_numbers = 13, row_numbers = 9;
 
 result<void> check_columns(std::span<const std::int32_t> columns, std::uint64_t count,
                            const char* what) {
@@ -312,7 +312,8 @@ result<payload> to_payload(memory_pool& memory, const judgement& j) {
                                                         j.fit.loss,
                                                         j.fit.weight,
                                                         j.fit.shift,
-                                                        j.fit.intercept};
+                                                        j.fit.intercept,
+                                                        j.constant};
     return payload_of(memory, numbers, j.columns, j.gradients, j.means, j.squares, j.scales,
                       j.entries);
 }
@@ -338,16 +339,28 @@ result<judgement> read_judgement(const payload& p, const scheduled::number_range
                      "the numbers of entries of a judgement are not of its columns"};
     if (!are_finite(n) || !are_finite(*means) || !are_sizes(*gradients) || !are_sizes(*squares))
         return error{errc::protocol, "the numbers of a judgement are none, or negative"};
-    if (!(n[5] >= 0 && n[5] <= static_cast<double>(own.count)))
+    if (!(n[5] >= 0 && n[12] >= 0 && n[5] + n[12] <= static_cast<double>(own.count)))
         return error{errc::protocol, "a judgement counts more variables than its scheduler has"};
     if (!(n[7] >= 0 && n[7] <= static_cast<double>(count)))
         return error{errc::protocol, "a judgement counts more columns in use than it lists"};
     if (!are_listed_once(*listed, static_cast<std::size_t>(n[7]), own))
         return error{errc::protocol,
                      "a judgement lists a column twice, out of order, or of another scheduler"};
-    return judgement{
-        {n[0], n[8], n[9], n[10], n[11]}, n[1],    n[2],       n[3],   n[4],     n[5],    n[6],
-        static_cast<std::size_t>(n[7]),   *listed, *gradients, *means, *squares, *scales, *entries};
+    return judgement{{n[0], n[8], n[9], n[10], n[11]},
+                     n[1],
+                     n[2],
+                     n[3],
+                     n[4],
+                     n[5],
+                     n[12],
+                     n[6],
+                     static_cast<std::size_t>(n[7]),
+                     *listed,
+                     *gradients,
+                     *means,
+                     *squares,
+                     *scales,
+                     *entries};
 }
 
 } // namespace troupe::lasso

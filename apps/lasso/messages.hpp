@@ -136,6 +136,7 @@ struct judgement {
     double square = 0;
     double product = 0;
     double used = 0;        // variables that are not 0
+    double constant = 0;    // columns that are constant, and never used
     double mean_value = 0;  // of the rows of X b: the intercept is the targets' mean less this
     std::size_t in_use = 0; // the first so many of the columns are not 0
     std::span<const std::int32_t> columns; // those in use rising, then the others rising; each once

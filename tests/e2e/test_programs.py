@@ -120,6 +120,16 @@ class Programs(ProgramTest):
         self.assertRegex(ended.event("note")[0]["message"], "node c .*; it carried worker-2 on c/cpu:0; ")
         self.assertEqual((self.folder / "result/coefficients.npy").read_bytes(), expected)
 
+    def test_columns_that_are_constant_or_nearly_are_told(self):
+        """A column that varies by less than a millionth of its mean is not told from a constant one."""
+        rows = [[7.0, 1e8 + i % 3, i % 4 - 1.5, i] for i in range(48)]
+        (self.folder / "x.csv").write_text("a,b,c,y\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows))
+        run = self.troupe("run", self.app(APP.replace("intercept: false", "intercept: true")), "--json")
+        self.assertEqual(run.event("sweep")[-1]["constant_columns"], 2, str(run))
+        (self.folder / "x.csv").write_text("a,c,y\n" + "".join(f"{i % 5},{i % 4},{i}\n" for i in range(48)))
+        run = self.troupe("run", self.app(APP), "--json")
+        self.assertNotIn("constant_columns", run.event("sweep")[-1])
+
     def test_the_inspector_shows_what_the_actors_of_a_run_are_at(self):
         endless = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 0, phases: 1000000000")
         run = self.start("run", self.app(endless), "--nodes", 2, "--json", "--set", "schedule.shards=2")
