@@ -38,10 +38,10 @@ def ours(options, folder, cities, number, workers, seconds, looks):
         lines = contenders.json_lines(output)
         events = {line["event"]: line for line in lines}
         begun = events["start"]["at"]
-        found = {f"{seconds} s": events["done"]["length"], "seconds": events["done"]["at"] - begun,
-                 "bytes": events["exit"]["memory_bytes"]}
-        for look in looks:
-            found[f"{look} s"] = min(line["length"] for line in lines if line["event"] == "sweep" and line["at"] <= begun + look)
+        found = {f"{look} s": min(line["length"] for line in lines if line["event"] == "sweep" and line["at"] <= begun + look)
+                 for look in looks}
+        found.update({f"{seconds} s": events["done"]["length"], "seconds": events["done"]["at"] - begun,
+                      "bytes": events["exit"]["memory_bytes"]})
         return found
     where = ["--nodes", str(workers)] if workers > 1 else ["--devices", "cpu:1"]
     command = clocked([contenders.program(options.build, "tools/troupe/troupe"), "run", file, "--json", *where])
