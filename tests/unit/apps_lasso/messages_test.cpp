@@ -110,7 +110,9 @@ BOOST_AUTO_TEST_CASE(what_another_build_may_send_is_refused) {
     BOOST_TEST(refused(answer(two, two, {-1, 2}, false)));
     BOOST_TEST(refused(answer(two, two, {0}, false)));
 
-    const std::vector<double> numbers(4), judged(12, 2.0), none_wide;
+    const std::vector<double> numbers(4), none_wide;
+    std::vector<double> judged(13, 2.0);
+    judged.back() = 1; // constant columns, beside 2 that are used
     BOOST_TEST(read_changes(payload_of(memory, columns, three, three, numbers).value(), 3).ok());
     BOOST_TEST(refused(read_changes(payload_of(memory, columns, two, three, numbers).value(), 3)));
     BOOST_TEST(
@@ -120,6 +122,13 @@ BOOST_AUTO_TEST_CASE(what_another_build_may_send_is_refused) {
             payload_of(memory, judged, columns, three, three, three, three, none_wide).value(),
             {0, 3})
             .ok());
+    for (const double constant : {-1.0, 2.0}) {
+        judged.back() = constant;
+        BOOST_TEST(refused(read_judgement(
+            payload_of(memory, judged, columns, three, three, three, three, none_wide).value(),
+            {0, 3})));
+    }
+    judged.back() = 1;
     BOOST_TEST(refused(
         read_judgement(payload_of(memory, judged, one_flag, one, one, one, one, none_wide).value(),
                        {0, 3}))); // 2 of 1 in use
