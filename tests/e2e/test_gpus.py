@@ -58,7 +58,7 @@ class Gpus(TroupeTest):
         self.assertEqual(there, self.losses(SINGLE, "--devices", "cuda:0"))
 
     def test_a_colony_of_ants_is_told_that_gpus_have_no_form_of_its_work(self):
-        (self.folder / "cities.csv").write_text("x,y\n" + "".join(f"{i * 37 % 50},{i * 11 % 50}\n" for i in range(50)))
+        (self.folder / "cities.csv").write_text("x,y\n" + "".join(f"{i * 37 % 50}00,{i * 11 % 50}00\n" for i in range(50)))
         for colony in ("focused", "max_min"):
             app = (f"troupe: 1\ndata: {{tsplib: cities.csv}}\nprogram: {{tsp: {{colony: {colony}}}}}\n"
                    "schedule: {cyclic: {}}\nstop: {iterations: 100}\n")

@@ -13,6 +13,7 @@
 #include "actors/training/training_roles.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/cpu/product_loops.hpp"
 #include "tests/support/all_messages.hpp"
 #include "tests/support/pipeline_app.hpp"
 #include "tests/support/saved_weights.hpp"
@@ -196,10 +197,12 @@ BOOST_AUTO_TEST_CASE(a_plan_says_the_memory_that_a_stage_takes) {
             drain(*d);
         const planned_stage said = make_plan({t.app.app(), places, {}}).value().stages[0];
         const std::uint64_t peak = compute[0]->memory().statistics().bytes_in_use_peak;
-        // Buffers are up to a quarter larger than what lies in them; a pass back has more beside them.
+        // Buffers are up to a quarter larger than what lies in them; a pass back has more beside them: with AVX2 also the
+        // packed factors of the gradients of the large layer's weights.
+        const std::uint64_t packed = cpu::product_loops_avx2.workspace_floats * sizeof(float);
         const std::uint64_t bytes = said.weight_bytes + said.kept_bytes;
         BOOST_TEST(peak >= bytes);
-        BOOST_TEST(peak < bytes + bytes / 4);
+        BOOST_TEST(peak < bytes + bytes / 4 + packed);
     }
 }
 
