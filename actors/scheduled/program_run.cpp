@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "actors/app_file/value_ranges.hpp"
+#include "actors/run/plan_device.hpp"
 #include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/program_worker.hpp"
 #include "actors/scheduled/scheduler_actor.hpp"
@@ -226,6 +227,8 @@ result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader option
     if (site.worker >= site.workers || site.rows.first > site.data.rows ||
         site.rows.count > site.data.rows - site.rows.first || site.entries > site.data.entries)
         return bad("worker " + std::to_string(site.worker) + " cannot have such a share");
+    if (is_gpu({.device = on.compute->name()})) // runs of this build do not ask for it
+        return bad("workers compute on processor cores, not on " + on.compute->name());
     site.memory = &on.compute->memory();
     auto part = call_part("make_worker", [&] { return (*what)->make_worker(site); });
     if (!part)

@@ -57,16 +57,19 @@ class Gpus(TroupeTest):
         self.assert_close(there, self.losses(SINGLE, "--devices", "cpu:1"))
         self.assertEqual(there, self.losses(SINGLE, "--devices", "cuda:0"))
 
-    def test_a_colony_of_ants_is_told_that_gpus_have_no_form_of_its_work(self):
+    def test_a_program_computes_on_processor_cores_and_says_so_of_gpus(self):
         (self.folder / "cities.csv").write_text("x,y\n" + "".join(f"{i * 37 % 50}00,{i * 11 % 50}00\n" for i in range(50)))
-        for colony in ("focused", "max_min"):
-            app = (f"troupe: 1\ndata: {{tsplib: cities.csv}}\nprogram: {{tsp: {{colony: {colony}}}}}\n"
-                   "schedule: {cyclic: {}}\nstop: {iterations: 100}\n")
-            run = self.troupe("run", self.app(app), "--devices", "cuda:0")
-            self.assertEqual(run.code, 1, str(run))
-            self.assertIn("GPUs have no form of this operation; give its work to processor cores, as with --devices cpu:1",
-                          run.err)
-            self.assertEqual(self.troupe("run", self.app(app), "--devices", "cpu:1").code, 0)
+        app = self.app("troupe: 1\ndata: {tsplib: cities.csv}\nprogram: {tsp: {colony: max_min}}\n"
+                       "schedule: {cyclic: {}}\nstop: {iterations: 100}\n")
+        for command in ("run", "plan"):
+            refused = self.troupe(command, app, "--devices", "cuda:0")
+            self.assertEqual(refused.code, 2, str(refused))
+            self.assertIn("the program tsp computes on processor cores, and all devices are GPUs; give cores, as with "
+                          "--devices cpu:1", refused.err)
+        both = self.troupe("run", app, "--devices", "cuda:0,cpu:1")
+        self.assertEqual(both.code, 0, str(both))
+        self.assertIn("worker-0 on local/cpu:0", both.out)
+        self.assertIn("GPUs are left out", both.err)
 
     def test_products_in_16_bits_train_as_on_a_processor(self):
         for precision in ("bf16", "f16"):

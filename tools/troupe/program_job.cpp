@@ -51,6 +51,14 @@ class program_of_data final : public job {
         return all;
     }
 
+    std::vector<std::string> notes_on(std::span<const plan_device> devices) const override {
+        if (std::ranges::none_of(devices, is_gpu))
+            return {};
+        return {"the program " + what_.name +
+                " computes on processor cores; GPUs are left out, as no part of it has a form for "
+                "them"};
+    }
+
     std::vector<std::string> notes_on_sharing(const run_nodes& nodes,
                                               std::uint32_t /*children*/) const override {
         std::string sets;
@@ -60,7 +68,12 @@ class program_of_data final : public job {
     }
 
     // Without devices: what is true of any of them.
-    result<void> check_place(const std::vector<plan_device>& devices) const override {
+    result<void> check_place(const std::vector<plan_device>& given) const override {
+        const std::vector<plan_device> devices = processors_among(given);
+        if (devices.empty() && !given.empty())
+            return error{errc::usage, "the program " + what_.name +
+                                          " computes on processor cores, and all devices are "
+                                          "GPUs; give cores, as with --devices cpu:1"};
         const data_shape shape = data_->shape();
         if (workers(devices) > shape.rows)
             return app_.error_at("schedule.workers",
@@ -86,7 +99,8 @@ class program_of_data final : public job {
     result<planned_job> plan(const job_site& site, bool) override {
         if (auto fits = check_place(site.devices); !fits)
             return fits.failure();
-        const program_run run = share_out_to(site.devices);
+        const std::vector<plan_device> devices = processors_among(site.devices);
+        const program_run run = share_out_to(devices);
         nlohmann::ordered_json json{{"program", what_.name}};
         json["rows"] = run.shares.data.rows;
         json["variables"] = run.shares.data.columns;
@@ -95,7 +109,7 @@ class program_of_data final : public job {
                            ", " + counted(run.shares.data.columns, "variable") + ", " +
                            counted(run.shares.data.entries, "entry", "entries") + '\n';
         for (std::size_t w = 0; w < run.shares.rows.size(); ++w) {
-            const std::string where = where_text(site.devices[w % site.devices.size()]);
+            const std::string where = where_text(devices[w % devices.size()]);
             text += "worker-" + std::to_string(w) + " on " + where + ": " +
                     counted(run.shares.rows[w].count, "row") + ", " +
                     counted(run.shares.entries[w], "entry", "entries") + '\n';
@@ -105,7 +119,7 @@ class program_of_data final : public job {
         }
         for (std::size_t s = 0; s < run.shares.variables.size(); ++s) {
             const std::string where =
-                where_text(site.devices[s % run.shares.rows.size() % site.devices.size()]);
+                where_text(devices[s % run.shares.rows.size() % devices.size()]);
             text += "scheduler-" + std::to_string(s) + " beside " + where + ": " +
                     counted(run.shares.variables[s].count, "variable") + '\n';
             json["schedulers"].push_back(
@@ -120,9 +134,10 @@ class program_of_data final : public job {
         return planned_job{text, json.dump(), {}};
     }
 
-    result<void> prepare(const std::vector<plan_device>& devices) override {
-        if (auto fits = check_place(devices); !fits)
+    result<void> prepare(const std::vector<plan_device>& given) override {
+        if (auto fits = check_place(given); !fits)
             return fits;
+        const std::vector<plan_device> devices = processors_among(given);
         ready_.what = share_out_to(devices);
         ready_.data = data_;
         ready_.devices = devices;
@@ -179,6 +194,10 @@ class program_of_data final : public job {
             return cannot_go_on(carried.failure().message());
         ready_.resume = std::move(*carried);
         return {};
+    }
+    static std::vector<plan_device> processors_among(std::vector<plan_device> devices) {
+        std::erase_if(devices, is_gpu);
+        return devices;
     }
     commit_shape shape_on(const std::vector<plan_device>& devices) const {
         const stop_settings stop = read_stop(app_.app().getStop());
