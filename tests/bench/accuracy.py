@@ -29,12 +29,19 @@ def name_of(file, seed):
     return f"{file.stem}, seed {seed}"
 
 
-def run_of(options, file, seed):
-    """One whole run of an app file with this seed: its figures are those of the last epoch."""
-    program = contenders.program(options.build, "tools/troupe/troupe")
+def app_files(part):
+    """The app files of apps/fashion_mnist with this in their names, `single` first; Skip where there is none."""
+    files = [file for file in sorted(FOLDER.glob("*.yaml")) if not part or part in file.stem]
+    if not files:
+        raise Skip(f"no app file of {FOLDER} has {part!r} in its name")
+    return sorted(files, key=lambda file: file.stem != BESIDE)
+
+
+def run_of(build, name, file, settings):
+    """One run of an app file on the nodes that it is for: its figures are those of the last epoch."""
+    program = contenders.program(build, "tools/troupe/troupe")
     place = place_of(file)
-    command = [program, "run", str(file), "--json", "--set", f"train.seed={seed}"]
-    command += [word for setting in options.set for word in ("--set", setting)]
+    command = [program, "run", str(file), "--json", *contenders.setting_options(settings)]
     cluster, is_up = None, None
     if place.words() is not None:
         command += place.words()
@@ -54,13 +61,14 @@ def run_of(options, file, seed):
         epochs = [line for line in contenders.json_lines(output) if line.get("event") == "epoch"]
         if not epochs:
             raise Skip("printed no epoch line")
-        return {"test_accuracy": 100 * epochs[-1]["test_accuracy"]}
-    return Contender(name_of(file, seed), command, read, server=cluster, is_up=is_up, timeout_s=1800)
+        return {"test_accuracy": 100 * epochs[-1]["test_accuracy"], "samples_per_second": epochs[-1]["samples_per_second"]}
+    return Contender(name, command, read, server=cluster, is_up=is_up, timeout_s=1800)
 
 
 def trained(options, files, seeds):
     """The outcome of all runs, and the figures by app file of those whose runs have all ended: the others' would flatter."""
-    outcome = interleave([run_of(options, file, seed) for seed in seeds for file in files], 1)
+    outcome = interleave([run_of(options.build, name_of(file, seed), file, [f"train.seed={seed}", *options.set])
+                          for seed in seeds for file in files], 1)
     figures = {}
     for file in files:
         found = [outcome.figures.get(name_of(file, seed), {}).get("test_accuracy") for seed in seeds]
@@ -95,12 +103,9 @@ def with_figures(text, figures, about, seeds):
 
 
 def accuracy(options):
-    files = [file for file in sorted(FOLDER.glob("*.yaml")) if not options.model or options.model in file.stem]
+    files = app_files(options.model)
     if options.write and (options.model or options.set):
         raise Skip("--write makes the whole table, of the app files as they are; leave out --model and --set")
-    if not files:
-        raise Skip(f"no app file of {FOLDER} has {options.model!r} in its name")
-    files.sort(key=lambda file: file.stem != BESIDE)
     seeds = range(1, options.repetitions + 1)
     outcome, figures = trained(options, files, seeds)
     single = figures.get(BESIDE)

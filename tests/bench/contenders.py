@@ -39,6 +39,7 @@ def read_matches(output, pattern, figures):
 # PyTorch
 
 PYTORCH_MODES = [(1, "one", "one thread"), (2, "two-threads", "two threads"), (2, "ddp", "DDP, 2 processes")]
+LAYOUTS = ("nchw", "nhwc")
 
 
 def pytorch_builds(venv):
@@ -60,16 +61,25 @@ def pytorch(label, python, script, key, *options):
     return Contender(label, [python, os.path.join(PEERS, script), *options], read)
 
 
-def pytorch_training(builds, samples, accuracy):
-    options = ["--samples", str(samples)] + ([] if accuracy else ["--no-accuracy"])
-
+def pytorch_trained(label, python, words, layout, *options):
     def read(output):
         line = json_lines(output)[-1]
         return {key: line[key] for key in ("samples_per_second", "test_accuracy") if key in line}
-    return [(cores, Contender(f"{label}, {words}, {layout}",
-                              [python, os.path.join(PEERS, "pytorch_training.py"), "--mode", mode, "--layout", layout,
-                               *options], read))
-            for label, python in builds for cores, mode, words in PYTORCH_MODES for layout in ("nchw", "nhwc")]
+    return Contender(f"{label}, {words}, {layout}",
+                     [python, os.path.join(PEERS, "pytorch_training.py"), "--layout", layout, *options], read)
+
+
+def pytorch_training(builds, samples, accuracy):
+    options = ["--samples", str(samples)] + ([] if accuracy else ["--no-accuracy"])
+    return [(cores, pytorch_trained(label, python, words, layout, "--mode", mode, *options))
+            for label, python in builds for cores, mode, words in PYTORCH_MODES for layout in LAYOUTS]
+
+
+def pytorch_distributed(builds, samples):
+    """DistributedDataParallel in two processes, and in four, which share the same 64 samples an update."""
+    return [pytorch_trained(label, python, f"DDP, {processes} processes", layout, "--mode", "ddp", "--processes", str(processes),
+                            "--samples", str(samples), "--no-accuracy")
+            for label, python in builds for processes in (2, 4) for layout in LAYOUTS]
 
 
 # Troupe

@@ -2,7 +2,7 @@
 """Runs a benchmark of Troupe beside its peers and prints a table, or several; never passes or fails by time.
 
     tests/bench/run.py frames | actors | operations | tracing | training | models | straggler | all_reduce | params |
-                       slow_link | gpu | accuracy | scheduled
+                       slow_link | gpu | accuracy | topologies | scheduled
                        [--build BUILD] [--repetitions 5] [--json]
 
 Everything is repeated and interleaved; a figure is the median, with the lowest and highest beside it. Peers that are
@@ -26,6 +26,7 @@ from scheduled import lasso
 from slow_link import slow_link
 from sparse import sparse
 from tables import Row, Table, number, print_json, print_text
+from topologies import topologies
 from tours import tsp
 
 FRAME_SIZES = [64, 4096, 65536, 1 << 20, 8 << 20, 64 << 20]
@@ -50,7 +51,9 @@ def training(options):
         options.build, os.path.join(contenders.APP, "single.yaml"), 200))
     for name, app, more, count in [("troupe, single, one core", "single.yaml", [], 1),
                                    ("troupe, pipedream, 2 nodes", "pipedream.yaml", ["--nodes", "2"], 2),
-                                   ("troupe, gpipe, 2 nodes", "gpipe.yaml", ["--nodes", "2"], 2)]:
+                                   ("troupe, gpipe, 2 nodes", "gpipe.yaml", ["--nodes", "2"], 2),
+                                   ("troupe, 2 replicas of 32, 2 nodes", "all_reduce.yaml",
+                                    ["--nodes", "2", *contenders.setting_options(["topology.replicas=2", "train.batch=32"])], 2)]:
         add(ours, skipped, name,
             lambda: contenders.troupe_run(name, options.build, app, *more, pinned=count == 1))
         cores[name] = count
@@ -347,7 +350,8 @@ def scheduled(options):
 
 BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors,
               "operations": operations, "straggler": straggler, "all_reduce": all_reduce, "params": params,
-              "slow_link": slow_link, "gpu": gpu, "accuracy": accuracy, "scheduled": scheduled}
+              "slow_link": slow_link, "gpu": gpu, "accuracy": accuracy,
+              "topologies": topologies, "scheduled": scheduled}
 
 
 def arguments():
@@ -363,11 +367,11 @@ def arguments():
                         help="virtual environment with scikit-learn, skglm and celer, for scheduled")
     parser.add_argument("--peers-venvs", default=os.path.expanduser("~/.cache/troupe"),
                         help="folder of the virtual environments tomotopy, libmf, cmfrec and tsp, for scheduled")
-    parser.add_argument("--samples", type=int, default=12800, help="training: samples that a PyTorch run trains on")
+    parser.add_argument("--samples", type=int, default=12800, help="training, topologies: samples that a PyTorch run trains on")
     parser.add_argument("--bytes-max", type=int, default=1 << 26, help="all_reduce: the largest size")
-    parser.add_argument("--model", help="models, gpu, accuracy, scheduled (lasso, sparse, lda, factorization, tsp): only those with this "
+    parser.add_argument("--model", help="models, gpu, accuracy, topologies, scheduled (lasso, sparse, lda, factorization, tsp): only those with this "
                         "in their names, of accuracy half a minute for each seed instead of an hour in all")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="accuracy: a key of the app files")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="accuracy, topologies: a key of the app files")
     parser.add_argument("--write", action="store_true", help="accuracy: also make the table in apps/fashion_mnist/README.md anew")
     parser.add_argument("--program", help="gpu: the troupe to run, as of a bundle; without it that of the build folder")
     parser.add_argument("--devices", default="cuda:0", help="gpu: where our runs compute; cpu:1 tries it without a GPU")
@@ -392,7 +396,7 @@ def main():
         return 1
     is_measured = False
     for table in [tables] if isinstance(tables, Table) else tables:
-        if options.benchmark in ("training", "models", "operations"):
+        if options.benchmark in ("training", "topologies", "models", "operations"):
             table.notes += instruction_sets.used(options.build, options.venv)
         (print_json if options.json else print_text)(table)
         is_measured |= any(row.figures for row in table.rows)

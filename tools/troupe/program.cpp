@@ -241,7 +241,7 @@ void add_bench(CLI::App& program, int& code) {
         program.add_subcommand("bench", "Measure beside the peers and the machine's limits.");
     bench_command->footer("Example: troupe bench frames --repetitions 5\n"
                           "Benchmarks: frames, actors, operations, tracing, training, models, "
-                          "straggler, all_reduce, params, slow_link, gpu, accuracy, scheduled. "
+                          "straggler, all_reduce, params, slow_link, gpu, accuracy, topologies, scheduled. "
                           "They need the source tree.\n"
                           "What follows the benchmark's name is for the benchmark, --help too.");
     bench_command->prefix_command(); // from the first word that is not an option of its own

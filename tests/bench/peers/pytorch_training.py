@@ -3,10 +3,10 @@
 
     pytorch_training.py --mode one            one process, one thread
     pytorch_training.py --mode two-threads    one process, two threads
-    pytorch_training.py --mode ddp            DistributedDataParallel over gloo, two processes of one thread
+    pytorch_training.py --mode ddp            DistributedDataParallel over gloo, processes of one thread
 
 The data is in memory as float32 before the clock starts, the first minibatches are not counted, and evaluation is
-not part of the time. --batch is the number of samples per update: each DDP process computes half of them.
+not part of the time. --batch is the number of samples per update, which the DDP processes share.
 """
 import argparse
 import sys
@@ -22,6 +22,7 @@ def arguments():
     parser.add_argument("--mode", choices=["one", "two-threads", "ddp"], default="one")
     parser.add_argument("--name", help="the name in the printed line; default: the mode")
     parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--processes", type=int, default=2, help="of --mode ddp")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--samples", type=int, default=60000, help="of the training set, per epoch")
     parser.add_argument("--layout", choices=["nchw", "nhwc"], default="nchw", help="nhwc: channels_last tensors")
@@ -115,7 +116,8 @@ def train(options, threads, rank, ranks):
 
 
 def main():
-    return common.run_mode(arguments(), train)
+    options = arguments()
+    return common.run_mode(options, train, options.processes)
 
 
 if __name__ == "__main__":
