@@ -226,13 +226,24 @@ bool dequantize(std::uint32_t levels, std::size_t bits, float step, const void* 
 
 // ---- signs ----------------------------------------------------------------------------------------------------------
 
-typedef std::int32_t lane_integers __attribute__((vector_size(lanes * 4)));
+// GCC chooses between vectors that are wider than a register number by number.
+using one_register = vectors<register_lanes>;
 
-double sum_of_lanes(lane_values v) {
-    double sum = 0;
-    for (std::size_t l = 0; l < lanes; ++l)
-        sum += static_cast<double>(v[l]);
-    return sum;
+template <class Register>
+inline Register without_negative(Register x) {
+    return x >= 0 ? x : Register{};
+}
+template <class Half>
+inline halves<Half> without_negative(const halves<Half>& x) {
+    return {without_negative(x.low), without_negative(x.high)};
+}
+template <class Register>
+inline Register without_nonnegative(Register x) {
+    return x >= 0 ? Register{} : x;
+}
+template <class Half>
+inline halves<Half> without_nonnegative(const halves<Half>& x) {
+    return {without_nonnegative(x.low), without_nonnegative(x.high)};
 }
 
 sign_means encode_signs(const float* x, void* to, std::size_t count) {
@@ -246,9 +257,8 @@ sign_means encode_signs(const float* x, void* to, std::size_t count) {
         for (std::size_t v = 0; v < vectors && i + lanes <= count; ++v, i += lanes, bytes += 2) {
             const lane_values at = load_lanes(x + i);
             const std::uint32_t mask = nonnegative(x + i);
-            const lane_values kept = at >= 0 ? at : lane_values{};
-            positive += kept;
-            negative += at >= 0 ? lane_values{} : at;
+            positive += without_negative(at);
+            negative += without_nonnegative(at);
             positives += static_cast<std::size_t>(__builtin_popcount(mask));
             bytes[0] = static_cast<unsigned char>(mask);
             bytes[1] = static_cast<unsigned char>(mask >> 8);
@@ -275,18 +285,22 @@ sign_means encode_signs(const float* x, void* to, std::size_t count) {
 void decode_signs(sign_means means, const void* from, decode_task t) {
     float decoded[block];
     const auto* bytes = static_cast<const unsigned char*>(from);
-    lane_integers bit;
-    for (int l = 0; l < static_cast<int>(lanes); ++l)
+    one_register::integers bit;
+    for (int l = 0; l < register_lanes; ++l)
         bit[l] = 1 << l;
-    const lane_values positive = means.positive + lane_values{},
-                      negative = means.negative + lane_values{};
+    const one_register::registers positive = means.positive + one_register::registers{},
+                                  negative = means.negative + one_register::registers{};
     for (std::size_t first = 0; first < t.count; first += block) {
         const std::size_t n = least(block, t.count - first);
         for (std::size_t i = 0; i < n; i += lanes) {
             const std::size_t byte = (first + i) / 8;
             const std::int32_t upper = i + 8 < n ? bytes[byte + 1] : 0;
-            const lane_integers mask = (bytes[byte] | upper << 8) + lane_integers{};
-            *reinterpret_cast<lane_values*>(decoded + i) = (mask & bit) != 0 ? positive : negative;
+            const std::int32_t mask = bytes[byte] | upper << 8;
+            for (std::size_t l = 0; l < lanes; l += register_lanes) {
+                const one_register::integers some = (mask >> l) + one_register::integers{};
+                registers_of<register_lanes>::put(decoded + i + l,
+                                                  (some & bit) != 0 ? positive : negative);
+            }
         }
         put(decoded, t, first, n);
     }

@@ -5,27 +5,35 @@
 
 #include <cstddef>
 
+#include "kernels/cpu/vectors.hpp"
+
 namespace troupe::cpu {
 
 constexpr std::size_t lanes = 16;
-typedef float lane_values __attribute__((vector_size(lanes * 4), aligned(4)));
+using lane_registers = registers_of<lanes>;
+using lane_values = lane_registers::values;
 
 static inline lane_values load_lanes(const float* x) {
-    return *reinterpret_cast<const lane_values*>(x);
+    return lane_registers::get(x);
 }
 
-// Lane l has what lane l ^ Distance had.
-template <int Distance>
-static inline lane_values exchanged(lane_values x) {
-    typedef int numbers __attribute__((vector_size(lanes * 4)));
-    numbers from;
-    for (int l = 0; l < static_cast<int>(lanes); ++l)
-        from[l] = l ^ Distance;
-    return __builtin_shuffle(x, from);
-}
-
-static inline lane_values larger(lane_values x, lane_values y) {
+template <class Register>
+static inline Register larger(Register x, Register y) {
     return y > x ? y : x;
+}
+template <class Half>
+static inline halves<Half> larger(const halves<Half>& x, const halves<Half>& y) {
+    return {larger(x.low, y.low), larger(x.high, y.high)};
+}
+
+// The lanes one after another, as doubles.
+static inline double sum_of_lanes(const lane_values& v) {
+    float each[lanes];
+    lane_registers::put(each, v);
+    double sum = 0;
+    for (std::size_t l = 0; l < lanes; ++l)
+        sum += static_cast<double>(each[l]);
+    return sum;
 }
 
 // The largest of at least one number; any number if one is NaN.
@@ -41,11 +49,12 @@ static inline float largest_of(const float* x, std::size_t count) {
         }
         for (; i + lanes <= count; i += lanes)
             best = larger(best, load_lanes(x + i));
-        best = larger(best, other);
-        best = larger(best, exchanged<8>(best));
-        best = larger(best, exchanged<4>(best));
-        best = larger(best, exchanged<2>(best));
-        largest = larger(best, exchanged<1>(best))[0];
+        float each[lanes];
+        lane_registers::put(each, larger(best, other));
+        for (std::size_t half = lanes / 2; half > 0; half /= 2)
+            for (std::size_t l = 0; l < half; ++l)
+                each[l] = larger(each[l], each[l + half]);
+        largest = each[0];
     }
     for (; i < count; ++i)
         largest = x[i] > largest ? x[i] : largest;
@@ -57,9 +66,7 @@ static inline float dot_of(const float* x, const float* y, std::size_t count) {
     std::size_t i = 0;
     for (; i + lanes <= count; i += lanes)
         sums += load_lanes(x + i) * load_lanes(y + i);
-    double sum = 0;
-    for (std::size_t l = 0; l < lanes; ++l)
-        sum += static_cast<double>(sums[l]);
+    double sum = sum_of_lanes(sums);
     for (; i < count; ++i)
         sum += static_cast<double>(x[i] * y[i]);
     return static_cast<float>(sum);
@@ -75,8 +82,7 @@ static inline double sum_of(const float* x, std::size_t count) {
         const std::size_t end = i + block < count ? i + block : count;
         for (i += lanes; i + lanes <= end; i += lanes)
             sums += load_lanes(x + i);
-        for (std::size_t l = 0; l < lanes; ++l)
-            sum += static_cast<double>(sums[l]);
+        sum += sum_of_lanes(sums);
     }
     for (; i < count; ++i)
         sum += static_cast<double>(x[i]);
