@@ -239,11 +239,12 @@ void add_status(CLI::App& program, cli::status_options& status, int& code) {
 void add_bench(CLI::App& program, int& code) {
     auto* bench_command =
         program.add_subcommand("bench", "Measure beside the peers and the machine's limits.");
-    bench_command->footer("Example: troupe bench frames --repetitions 5\n"
-                          "Benchmarks: frames, actors, operations, tracing, training, models, "
-                          "straggler, all_reduce, params, slow_link, gpu, accuracy, topologies, scheduled. "
-                          "They need the source tree.\n"
-                          "What follows the benchmark's name is for the benchmark, --help too.");
+    bench_command->footer(
+        "Example: troupe bench frames --repetitions 5\n"
+        "Benchmarks: frames, actors, operations, tracing, training, models, "
+        "straggler, all_reduce, params, slow_link, gpu, accuracy, topologies, scheduled. "
+        "They need the source tree.\n"
+        "What follows the benchmark's name is for the benchmark, --help too.");
     bench_command->prefix_command(); // from the first word that is not an option of its own
     bench_command->callback(
         [bench_command, &code] { code = cli::bench(bench_command->remaining()); });
