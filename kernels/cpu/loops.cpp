@@ -49,6 +49,14 @@ void store_positions(std::uint8_t* positions, typename vectors<Block>::integers 
                          _mm512_maskz_cvtepi32_epi8(all, (__m512i)values));
         return;
     }
+#elif defined(__AVX2__)
+    if constexpr (Block == 8) {
+        const auto all_eight = (__m256i)values;
+        const __m128i shorts = _mm_packus_epi32(_mm256_castsi256_si128(all_eight),
+                                                _mm256_extracti128_si256(all_eight, 1));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(positions), _mm_packus_epi16(shorts, shorts));
+        return;
+    }
 #endif
     *reinterpret_cast<bytes*>(positions) = __builtin_convertvector(values, bytes);
 }
