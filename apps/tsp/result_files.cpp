@@ -1,5 +1,6 @@
 #include "apps/tsp/result_files.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -30,6 +31,19 @@ result<found_tours> read_found(const saved_part& saved, const scheduled::result_
         return error{errc::data, "the run has ended before each colony had a tour; let it run "
                                  "longer"};
     return found;
+}
+
+// The course, and behind it what has been found since the last probe.
+std::vector<std::int64_t> whole_course(std::span<const std::int64_t> course,
+                                       const found_tours& found) {
+    std::vector<std::int64_t> whole{course.begin(), course.end()};
+    const auto lengths = found.lengths();
+    if (whole.size() > lengths.size() &&
+        std::equal(lengths.begin(), lengths.end(), whole.end() - std::ssize(lengths)))
+        return whole;
+    whole.push_back(found.least_built());
+    whole.insert(whole.end(), lengths.begin(), lengths.end());
+    return whole;
 }
 
 void write_course(std::ofstream& file, std::span<const std::int64_t> course, std::size_t colonies) {
@@ -63,9 +77,16 @@ result<std::vector<std::string>> write_best(const scheduled::result_site& site,
     std::vector<std::string> files{"tour.tour"};
     if (auto written = write_tour(site.directory / files.back(), cities, tour); !written)
         return written.failure();
-    if (cities.points().empty())
+    const std::string picture = "tour.svg";
+    if (cities.points().empty()) {
+        std::error_code failed; // of an earlier run, through other cities
+        std::filesystem::remove(site.directory / picture, failed);
+        if (failed)
+            return error{errc::io, (site.directory / picture).string() +
+                                       ": cannot be removed: " + failed.message()};
         return files;
-    files.emplace_back("tour.svg");
+    }
+    files.push_back(picture);
     if (auto written = write_picture(site.directory / files.back(), cities, tour); !written)
         return written.failure();
     return files;
@@ -105,7 +126,7 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
     if (!files)
         return files;
     auto written = scheduled::write_file(site.directory / "course.csv", [&](std::ofstream& file) {
-        write_course(file, *course, found->colonies());
+        write_course(file, whole_course(*course, *found), found->colonies());
     });
     if (written)
         written = scheduled::write_file(site.directory / "summary.json", [&](std::ofstream& file) {

@@ -52,6 +52,15 @@ result<std::vector<city>> read_order(line_reader& lines, std::size_t cities) {
     return tour;
 }
 
+// As they are drawn: y upwards. Of cities on a globe x is the latitude.
+std::vector<point> on_paper(const instance& of) {
+    std::vector<point> points{of.points().begin(), of.points().end()};
+    if (of.kind() == edge_weights::geo)
+        for (point& p : points)
+            std::swap(p.x, p.y);
+    return points;
+}
+
 // By way of another file, which takes the place of what is there once it is whole.
 result<void> write_whole(const std::filesystem::path& path,
                          const std::function<void(std::ofstream&)>& write) {
@@ -108,8 +117,8 @@ result<void> write_tour(const std::filesystem::path& path, const instance& of,
 
 result<void> write_picture(const std::filesystem::path& path, const instance& of,
                            std::span<const city> tour) {
-    const std::span<const point> points = of.points();
-    TROUPE_CHECK(!points.empty(), "cities are drawn where they have points");
+    TROUPE_CHECK(!of.points().empty(), "cities are drawn where they have points");
+    const std::vector<point> points = on_paper(of);
     const auto [left, right] = std::ranges::minmax(points, {}, &point::x);
     const auto [low, high] = std::ranges::minmax(points, {}, &point::y);
     const double span = std::max({right.x - left.x, high.y - low.y, 1e-9});

@@ -164,7 +164,7 @@ result<scheduled::standing> tsp_scheduler::conclude(std::uint64_t,
             {std::move(name), static_cast<double>(value), proto::NumberStyle::COUNT});
     };
     count("length", found_.best_length());
-    now.numbers.push_back({"mean", (*means)[0], proto::NumberStyle::PRECISE});
+    count("mean", std::llround((*means)[0]));
     now.numbers.push_back({"branching", (*means)[1], proto::NumberStyle::REAL});
     count("tours", found_.least_built());
     if (found_.colonies() > 1)

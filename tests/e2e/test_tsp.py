@@ -61,6 +61,19 @@ class Tsp(TroupeTest):
         self.assertEqual(self.troupe("run", self.app(APP), "--nodes", 2, "--set", "schedule.cyclic.window=4").code, 0)
         self.assertEqual(self.tour(), tour)
 
+    def test_course_and_pictures_are_of_the_tour_that_is_left_behind(self):
+        (self.folder / "cities.csv").write_text("".join(f"{x},{y}\n" for x, y in made_cities(400)))
+        between_probes = APP.replace("iterations: 40000", "phases: 12").replace("window: 4", "window: 4, set: 64")
+        self.assertEqual(self.troupe("run", self.app(between_probes), "--nodes", 2).code, 0)
+        summary = json.loads((self.folder / "result/summary.json").read_text())
+        last = (self.folder / "result/course.csv").read_text().splitlines()[-1].split(",")
+        self.assertEqual([int(length) for length in last[1:]], [colony["length"] for colony in summary["colonies"]])
+        self.assertTrue((self.folder / "result/tour.svg").exists())
+        (self.folder / "cities.csv").write_text("TYPE: TSP\nDIMENSION: 4\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: "
+                                                "UPPER_ROW\nEDGE_WEIGHT_SECTION\n1 2 3 4 5 6\nEOF\n")
+        self.assertEqual(self.troupe("run", self.app(between_probes)).code, 0)
+        self.assertFalse((self.folder / "result/tour.svg").exists(), "a picture of other cities is left")
+
     def test_known_tours_are_found(self):
         for name, optimum in OPTIMA.items():
             file = TSPLIB / f"{name}.tsp"

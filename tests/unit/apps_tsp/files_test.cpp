@@ -237,6 +237,16 @@ BOOST_AUTO_TEST_CASE(tours_are_written_and_read_again) {
                std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(pictures_of_cities_on_a_globe_have_north_above) {
+    const test::data_files files;
+    const instance of = instance::of_points("x", edge_weights::geo,
+                                            {{10, 20}, {60, 20}, {60, 30}}); // latitude first
+    const std::vector<city> tour{0, 1, 2};
+    const std::string path = files.plain("x.svg", "old");
+    BOOST_REQUIRE(write_picture(path, of, tour).ok());
+    BOOST_TEST(files.read(path).find("points=\"10,1010 10,10 210,10 \"") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(tours_of_other_cities_are_refused) {
     const test::data_files files;
     const instance of = read(square);
