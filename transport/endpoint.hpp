@@ -99,11 +99,19 @@ class endpoint {
 
     virtual send_status send(node_id peer, frame_ptr f) = 0;
 
-    // The next frame of the peer that bears this name and has as many bytes of tensors may be reported with its tensors in
-    // this memory instead of the pool's: the caller compares addresses. Nobody else may use the memory until the frame has
-    // come, or forget. A transport that would save no copy by it does nothing.
-    virtual void expect(node_id, frame_place) {}
-    // Takes back all places of this peer that are named for the actor. A frame that is being received holds its place.
+    // Receives the peer's next frame that bears this name and has as many bytes of tensors in this memory instead of the
+    // pool's, unless its message is so long that it is sent with the tensors (transport/frame/wire.md). False, and nothing
+    // is kept, if the peer is not up, if the transport would save no copy by it, and for memory that is not the host's or
+    // does not begin at a multiple of sizeof(float) bytes. A frame whose tensors are of a type that may not lie there costs
+    // its sender the connection.
+    //
+    // From now on the peer may write into the memory at any time, and nobody else may use it, until a frame is reported
+    // whose tensors lie there (the caller compares addresses): after that one no other is received there.
+    virtual bool expect(node_id, frame_place) { return false; }
+    // Takes back all places of this peer that are named for the actor, as peer_down does with all of this peer: no further
+    // frame is received there. One that is being received has its place already and may still write there, also for a while
+    // after peer_down, and nobody is told when that has ended. So memory that has been named and in which no frame has been
+    // reported may be let go of, but neither read nor put to another use.
     virtual void forget(node_id, actor_number) {}
 
     // Gives a peer up: peer_down with `why` follows here. The other side is told, and reports a loss: "it gave up the

@@ -4,6 +4,7 @@
 // Threads: any.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 
@@ -13,9 +14,14 @@ namespace troupe {
 
 class named_places {
   public:
-    void add(frame_place place) { // in place of another of the same name
+    // In place of another of the same name. False, and nothing is kept, where no frame can be received (endpoint::expect).
+    bool add(frame_place place) {
+        const auto address = reinterpret_cast<std::uintptr_t>(place.memory.data());
+        if (!place.name || !place.memory || !place.memory.is_host() || address % sizeof(float) != 0)
+            return false;
         std::lock_guard guard{lock_};
         places_[place.name] = std::move(place.memory);
+        return true;
     }
 
     void remove(actor_number actor) {

@@ -102,9 +102,9 @@ void node_runtime::disconnect(node_id peer, error why) {
         network->disconnect(peer, std::move(why));
 }
 
-void node_runtime::expect(node_id peer, frame_place place) {
-    if (endpoint* network = core_->options().network)
-        network->expect(peer, std::move(place));
+bool node_runtime::expect(node_id peer, frame_place place) {
+    endpoint* network = core_->options().network;
+    return network != nullptr && network->expect(peer, std::move(place));
 }
 
 void node_runtime::forget(node_id peer, actor_number local) {

@@ -143,7 +143,7 @@ class node_runtime {
     void connect(const std::string& address);
     void disconnect(node_id peer, error why);
     // See endpoint::expect and endpoint::forget; the places of an actor are forgotten before it ends.
-    void expect(node_id peer, frame_place place);
+    bool expect(node_id peer, frame_place place);
     void forget(node_id peer, actor_number local);
     void subscribe_peers(actor_address local);
     std::vector<peer_info> peers() const; // peers that are up, by node id

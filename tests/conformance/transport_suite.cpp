@@ -1,6 +1,5 @@
 // One suite over every transport: the contract of transport/endpoint.hpp.
 #define BOOST_TEST_MODULE transport conformance
-#include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <boost/test/tree/traverse.hpp>
@@ -13,7 +12,6 @@
 
 using namespace troupe;
 using namespace troupe::conformance;
-using worlds = boost::mpl::list<sim_world, ucx_shm_world, ucx_tcp_world, ucx_rdma_world>;
 using downs = std::vector<std::pair<node_id, errc>>;
 
 namespace {
@@ -109,52 +107,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_frame_past_a_limit_is_refused_and_its_peer_stays
     BOOST_TEST(a.heard->downs().empty());
     BOOST_TEST(b.heard->downs().empty());
     BOOST_TEST(a.end->statistics().frames_sent == 1u);
-}
-
-// Over TCP everything is copied once in any case.
-BOOST_AUTO_TEST_CASE_TEMPLATE(tensors_come_where_their_receiver_expects_them_each_place_once, World,
-                              worlds) {
-    constexpr bool takes_places = !std::is_same_v<World, ucx_tcp_world>;
-    World w;
-    node a = w.add("a");
-    node b = w.add("b");
-    w.join(a, b);
-    const place_name name{actor_number{7}, 3};
-    std::uint64_t sent = 0;
-    // The address of the tensor of a frame that is sent now, which is whole.
-    const auto arrival_of = [&](place_name named, std::size_t bytes) -> const std::byte* {
-        frame_builder<proto::Rejected> frame;
-        tensor t = tensor::allocate(w.pool, data_type::uint8, {bytes}).value();
-        std::ranges::fill(t.mutable_values<std::uint8_t>(), static_cast<std::uint8_t>(++sent));
-        frame.attach(std::move(t));
-        frame.name_place(named);
-        a.end->send(b.id, std::move(frame).finish());
-        BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->frame_count() == 1; }));
-        const tensor arrived = b.heard->frames()[0].second->tensors()[0];
-        b.heard->forget_frames();
-        BOOST_TEST(arrived.bytes() == bytes);
-        BOOST_TEST(
-            std::ranges::count(arrived.values<std::uint8_t>(), static_cast<std::uint8_t>(sent)) ==
-            static_cast<std::ptrdiff_t>(bytes));
-        return arrived.data();
-    };
-    for (const std::size_t bytes : {4u, 1000u, 65536u, 1u << 20, 16u << 20}) {
-        tensor all = tensor::allocate(w.pool, data_type::uint8, {bytes + 8}).value();
-        std::ranges::fill(all.mutable_values<std::uint8_t>(), std::uint8_t{0});
-        const tensor place = all.rows(4, bytes);
-        b.end->expect(a.id, {name, place});
-        BOOST_TEST((arrival_of({actor_number{7}, 4}, bytes) != place.data()));
-        BOOST_TEST((arrival_of(name, bytes + 1) != place.data()));
-        BOOST_TEST((arrival_of(name, bytes) == place.data()) == takes_places);
-        BOOST_TEST((arrival_of(name, bytes) != place.data()));
-        b.end->expect(a.id, {name, place});
-        b.end->forget(a.id, name.actor);
-        BOOST_TEST((arrival_of(name, bytes) != place.data()));
-        for (const std::size_t beside : {std::size_t{3}, bytes + 4})
-            BOOST_TEST(all.values<std::uint8_t>()[beside] == 0);
-    }
-    b.end->expect(node_id{12345}, {name, tensor::allocate(w.pool, data_type::uint8, {4}).value()});
-    BOOST_TEST(b.heard->downs().empty());
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(frames_of_mixed_sizes_arrive_in_order, World, worlds) {

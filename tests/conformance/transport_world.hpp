@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <boost/mpl/list.hpp>
+
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -158,6 +160,8 @@ struct ucx_rdma_world
     : ucx_world { // where there are devices: transport_suite.cpp leaves it out elsewhere
     ucx_rdma_world() : ucx_world{ucx_transports::rdma} {}
 };
+
+using worlds = boost::mpl::list<sim_world, ucx_shm_world, ucx_tcp_world, ucx_rdma_world>;
 
 // A frame with a number, `text` bytes of text and tensors of these sizes, filled with a pattern of the number.
 frame_ptr numbered_frame(memory_pool& pool, std::uint64_t number,

@@ -97,9 +97,9 @@ class sim_endpoint final : public endpoint {
     std::string address() const override { return host_->options().self.address; }
     void connect(const std::string& address) override { host_->connect(address); }
     send_status send(node_id peer, frame_ptr f) override { return host_->send(peer, std::move(f)); }
-    void expect(node_id peer, frame_place place) override {
-        if (named_places* const places = host_->places_of(peer))
-            places->add(std::move(place));
+    bool expect(node_id peer, frame_place place) override {
+        named_places* const places = host_->places_of(peer);
+        return places != nullptr && places->add(std::move(place));
     }
     void forget(node_id peer, actor_number actor) override {
         if (named_places* const places = host_->places_of(peer))

@@ -34,7 +34,7 @@ class ucx_node final : public endpoint, private control_events {
     std::string address() const override { return control_.address(); }
     void connect(const std::string& address) override;
     send_status send(node_id peer, frame_ptr f) override;
-    void expect(node_id peer, frame_place place) override;
+    bool expect(node_id peer, frame_place place) override;
     void forget(node_id peer, actor_number actor) override;
     void disconnect(node_id peer, error why) override;
     void close() override;

@@ -12,7 +12,7 @@ struct some_places {
 
     tensor add(place_name name, std::size_t bytes) {
         tensor memory = tensor::allocate(pool, data_type::uint8, {bytes}).value();
-        places.add({name, memory});
+        BOOST_TEST_REQUIRE(places.add({name, memory}));
         return memory;
     }
 };
@@ -52,6 +52,19 @@ BOOST_AUTO_TEST_CASE(what_is_forgotten_of_one_actor_stays_of_the_others) {
         BOOST_TEST(static_cast<bool>(places.take({actor_number{8}, number}, 10)));
     }
     BOOST_TEST(pool.statistics().bytes_in_use == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(memory_in_which_no_frame_can_be_received_is_refused) {
+    const tensor all = tensor::allocate(pool, data_type::uint8, {100}).value();
+    for (const std::size_t at : {1, 2, 3})
+        BOOST_TEST(!places.add({name, all.rows(at, 8)}));
+    BOOST_TEST(!places.add({{}, all}));
+    BOOST_TEST(!places.add({name, {}}));
+    memory_pool elsewhere{1u << 20, nullptr, memory_kind::device};
+    BOOST_TEST(!places.add({name, tensor::allocate(elsewhere, data_type::uint8, {8}).value()}));
+    BOOST_TEST(!places.take(name, 8));
+    BOOST_TEST(places.add({name, all.rows(4, 8)}));
+    BOOST_TEST(places.take(name, 8).data() == all.data() + 4);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
