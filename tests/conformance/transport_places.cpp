@@ -7,6 +7,7 @@
 
 using namespace troupe;
 using namespace troupe::conformance;
+using downs = std::vector<std::pair<node_id, errc>>;
 
 namespace {
 
@@ -63,6 +64,46 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(tensors_come_where_their_receiver_expects_them_eac
     BOOST_TEST(!b.end->expect(node_id{12345}, {name, four}));
     BOOST_TEST(!b.end->expect(a.id, {name, four.rows(1, 3)}));
     BOOST_TEST(b.heard->downs().empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_frame_that_may_not_lie_in_its_place_costs_its_sender_the_connection,
+                              World, worlds) {
+    for (const bool is_another_actors : {false, true}) {
+        World w;
+        node a = w.add("a");
+        node b = w.add("b");
+        w.join(a, b);
+        const place_name name{actor_number{7}, 3};
+        const tensor all = tensor::allocate(w.pool, data_type::uint8, {28}).value();
+        b.end->expect(a.id, {name, all.rows(4, 24)});
+
+        frame_builder<proto::Rejected> frame;
+        frame.envelope().getTo().setActor(is_another_actors ? 8 : 7);
+        frame.attach(tensor::allocate(w.pool, data_type::float64, {3}).value());
+        frame.name_place(name);
+        constexpr std::size_t more = 20;
+        a.end->send(b.id, std::move(frame).finish());
+        for (std::size_t i = 0; i < more; ++i)
+            a.end->send(b.id, numbered_frame(w.pool, i));
+
+        if (!is_another_actors && !takes_places<World>) {
+            BOOST_TEST(w.wait_for([&] { return b.heard->frame_count() == 1 + more; }));
+            continue;
+        }
+        BOOST_TEST_REQUIRE(
+            w.wait_for([&] { return !a.heard->downs().empty() && !b.heard->downs().empty(); }));
+        const std::string why = is_another_actors
+                                    ? "the place of another actor than the one that it is for"
+                                    : "a tensor where numbers of its type do not lie";
+        BOOST_TEST((b.heard->downs() == downs{{a.id, errc::protocol}}));
+        BOOST_TEST(b.heard->last_reason() == "malformed frame: " + why);
+        BOOST_TEST((a.heard->downs() == downs{{b.id, errc::lost}}));
+        BOOST_TEST(a.heard->last_reason() == "it gave up the connection: malformed frame: " + why);
+        w.settle();
+        BOOST_TEST(b.heard->frame_count() == 0u);
+        BOOST_TEST(b.end->statistics().frames_received == 0u);
+        BOOST_TEST(b.end->statistics().frames_malformed == 1u);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -297,10 +297,18 @@ result<void> received_frame::admit(const header& h, const parts& received) {
     if (const auto v = root_.getEnvelope().getVersion(); v != 1)
         return malformed("envelope of version " + std::to_string(v) + ", this build reads 1");
     body_type_ = root_.getBodyType();
+    if (const auto ok = check_place(h.place, *this); !ok)
+        return ok;
     return admit_tensors(h, received);
 }
 
 } // namespace
+
+result<void> check_place(place_name name, const frame& f) {
+    if (name && name.actor != f.to().actor)
+        return malformed("the place of another actor than the one that it is for");
+    return {};
+}
 
 result<frame_ptr> read_frame(const header& h, parts received) {
     if (received.words.size() != h.words * sizeof(capnp::word))

@@ -72,6 +72,10 @@ struct parts {
     std::size_t tensors_at = 0; // offset of the tensor section in `buffer`
 };
 
+// errc::protocol if the frame bears the name of a place (header::place) of another actor than the one that it is for. May
+// throw kj::Exception, as reading a frame does.
+result<void> check_place(place_name name, const frame& f);
+
 // The frame that `h` describes. The tensors share `buffer`.
 result<frame_ptr> read_frame(const header& h, parts received);
 

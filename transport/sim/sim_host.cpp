@@ -13,11 +13,13 @@ std::string describe(const peer_info& p) {
     return "node " + p.name + " (" + p.address + ")";
 }
 
-// The frame with its tensors where the receiver expects them, if it does.
-frame_ptr placed(named_places& places, const frame_ptr& f) {
+// The frame with its tensors where the receiver expects them, if it does. errc::protocol if they may not lie there.
+result<frame_ptr> placed(named_places& places, const frame_ptr& f) {
     if (!f->place())
         return f;
     const wire::header h = wire::measure(*f).value();
+    if (const auto ok = wire::check_place(h.place, *f); !ok)
+        return ok.failure();
     tensor place = places.take(h.place, h.tensor_bytes);
     if (!place)
         return f;
@@ -28,7 +30,7 @@ frame_ptr placed(named_places& places, const frame_ptr& f) {
     wire::write_words(*f, words);
     const buffer_ref& memory = place.storage();
     const auto at = static_cast<std::size_t>(place.data() - memory->data());
-    return wire::read_frame(h, {.words = words, .buffer = memory, .tensors_at = at}).value();
+    return wire::read_frame(h, {.words = words, .buffer = memory, .tensors_at = at});
 }
 
 } // namespace
@@ -278,7 +280,8 @@ void host::go_up(link& l) {
 }
 
 void host::item_arrived(packet p) {
-    link& l = *find(p.link);
+    const std::uint64_t number = p.link;
+    link& l = *find(number);
     if (l.state == link::phase::connecting)
         return; // overtook the welcome; is retransmitted
     auto due = l.in.admit(p.sequence, std::move(p.item));
@@ -286,10 +289,13 @@ void host::item_arrived(packet p) {
     if (due.empty() || stopped_ || life_ != life::running)
         acknowledge(l);
     for (item& i : due) {
-        if (l.state == link::phase::closing)
-            l.in.consumed();
+        link* const still = find(number); // an item may end it
+        if (still == nullptr)
+            return;
+        if (still->state == link::phase::closing)
+            still->in.consumed();
         else
-            in_process([this, number = p.link, i = std::move(i)] { consume(number, i); });
+            in_process([this, number, i = std::move(i)] { consume(number, i); });
     }
 }
 
@@ -308,11 +314,14 @@ void host::consume(std::uint64_t number, const item& i) {
         end(number, error{errc::cancelled, "it was stopped"});
         break;
     case item::kind::data:
+        const auto data = placed(places_[peer], i.data);
+        if (!data) {
+            ++statistics_.frames_malformed;
+            return disconnect(peer, data.failure());
+        }
         ++statistics_.frames_received;
         statistics_.bytes_received += i.bytes;
-        report([this, peer, data = placed(places_[peer], i.data)] {
-            listener_->frame_arrived(peer, data);
-        });
+        report([this, peer, f = *data] { listener_->frame_arrived(peer, f); });
         break;
     }
 }

@@ -179,6 +179,38 @@ BOOST_AUTO_TEST_CASE(descriptors_must_agree_with_the_bytes) {
             "envelope of version 2");
 }
 
+BOOST_AUTO_TEST_CASE(a_tensor_lies_where_numbers_of_its_type_may) {
+    for (const data_type type : {data_type::float32, data_type::float64}) {
+        frame_builder<proto::Rejected> b;
+        b.attach(filled(type, {3}, 1));
+        const auto bytes = bytes_of(std::move(b).finish());
+        const wire::header h = wire::read_header(bytes).value();
+        const std::size_t words_bytes = h.words * sizeof(capnp::word);
+        for (const std::size_t at : {4, 8}) {
+            const auto f = wire::read_frame(
+                h, {.words = std::span{bytes}.subspan(wire::header_bytes, words_bytes),
+                    .buffer = pool().allocate(100).value(),
+                    .tensors_at = at});
+            BOOST_TEST(f.ok() == (at % size_of(type) == 0));
+            if (!f)
+                BOOST_TEST(f.failure().message() ==
+                           "malformed frame: a tensor where numbers of its type do not lie");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_names_a_place_of_the_actor_that_it_is_for) {
+    const auto named = [](place_name name) {
+        frame_builder<proto::Rejected> b;
+        b.envelope().getTo().setActor(7);
+        b.name_place(name);
+        return bytes_of(std::move(b).finish());
+    };
+    BOOST_TEST(wire::deserialize(named({}), pool()).ok());
+    BOOST_TEST(wire::deserialize(named({actor_number{7}, 1}), pool()).ok());
+    refused(named({actor_number{8}, 1}), "the place of another actor");
+}
+
 BOOST_AUTO_TEST_CASE(a_frame_past_a_limit_is_not_sent) {
     frame_builder<proto::Rejected> b;
     for (std::size_t i = 0; i <= limits::frame_tensors_max; ++i)
