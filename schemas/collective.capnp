@@ -86,7 +86,8 @@ struct Reduced $nodeLocal {
 struct ReduceChunk {
   # Reducer to a reducer of another replica, as the rounds of the algorithm prescribe, or when gathered data is ready. Of
   # uncompressed data the frame names a place of the receiver (transport/frame/wire.md): reduction, slice and round in 16, 24
-  # and 24 bits, the first in the highest.
+  # and 24 bits, the first in the highest. A finished sum that its receiver does not find in the place that it has set aside
+  # ends the receiver.
   reduction @0 :UInt64;
   round @1 :UInt32;
   slice @2 :UInt32;

@@ -54,7 +54,7 @@ void reducer::join(proto::JoinReduction::Reader body, const frame& f) {
         },
         [this](const std::function<result<void>()>& add) { return timed(add); },
         [this](std::uint32_t from, std::uint32_t slice, std::uint32_t round, tensor place) {
-            expect_part(from, slice, round, std::move(place));
+            return expect_part(from, slice, round, std::move(place));
         });
 }
 
@@ -132,12 +132,13 @@ void reducer::send_part(std::uint32_t to, std::uint32_t slice, std::uint32_t rou
     send(members_[to], std::move(chunk));
 }
 
-void reducer::expect_part(std::uint32_t from, std::uint32_t slice, std::uint32_t round,
+bool reducer::expect_part(std::uint32_t from, std::uint32_t slice, std::uint32_t round,
                           tensor place) {
-    runtime().expect(members_[from].node,
-                     {place_of(self(), current_->id, slice, round), std::move(place)});
+    return runtime().expect(members_[from].node,
+                            {place_of(self(), current_->id, slice, round), std::move(place)});
 }
 
+// A reduction that ends with its sums has used all places. One that is given up ends the reducer.
 void reducer::on_end() {
     for (const actor_address& member : members_)
         if (member.node != self().node)

@@ -53,7 +53,7 @@ class reducer final : public actor {
     void accept(std::size_t first, const frame& f);
     result<void> submit(std::size_t first, const frame& f);
     void send_part(std::uint32_t to, std::uint32_t slice, std::uint32_t round, tensor part);
-    void expect_part(std::uint32_t from, std::uint32_t slice, std::uint32_t round, tensor place);
+    bool expect_part(std::uint32_t from, std::uint32_t slice, std::uint32_t round, tensor place);
     result<void> timed(const std::function<result<void>()>& add);
     void finish();
     void fail(const error& why) { quit(why); }

@@ -40,14 +40,18 @@ result<void> reduction_rounds::go_on() {
     return {};
 }
 
-// Places are named before anything of the slice is sent. No finished sum comes earlier, as this rank's numbers are in it.
+// Places are named before anything of the slice is sent. No finished sum comes earlier, as this rank's numbers are in it: it
+// lies in its place, or its sender has broken the protocol and may still write there. So when the reduction ends every place
+// has been used, and nobody but this rank writes its results.
 result<void> reduction_rounds::start(std::size_t slice) {
     for (const reduce_transfer& t : plan_.transfers) {
         auto place = expect_ ? current_->numbers.place_of(slice, t) : tensor{};
         if (!place)
             return place.failure();
-        if (*place)
-            expect_(t.from, static_cast<std::uint32_t>(slice), t.round, std::move(*place));
+        const std::byte* const at = place->data();
+        if (*place &&
+            expect_(t.from, static_cast<std::uint32_t>(slice), t.round, std::move(*place)))
+            current_->places.emplace(part_key{slice, t.round}, at);
     }
     return go_on(slice);
 }
@@ -68,6 +72,9 @@ result<void> reduction_rounds::go_on(std::size_t slice) {
                 arrived_.extract({current_->id, static_cast<std::uint32_t>(slice), t->round});
             if (arrival.empty())
                 return {}; // until the chunk arrives
+            const auto place = current_->places.extract({slice, t->round});
+            if (!place.empty() && place.mapped() != arrival.mapped().data())
+                return error{errc::protocol, "a finished sum is not where it was to be received"};
             if (auto taken = add_([&] { return numbers.accept(slice, arrival.mapped()); }); !taken)
                 return taken;
         }

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "actors/collective/reduction.hpp"
 #include "schemas/base/ids.hpp"
@@ -24,8 +25,8 @@ class reduction_rounds {
     // Sends a part to a rank.
     using sender = std::function<void(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
                                       tensor part)>;
-    // A rank's part may be received into this memory.
-    using expecter = std::function<void(std::uint32_t from, std::uint32_t slice,
+    // A rank's part is received into this memory from now on; false if it is not.
+    using expecter = std::function<bool(std::uint32_t from, std::uint32_t slice,
                                         std::uint32_t round, tensor place)>;
     // Runs `add` and returns its result, so that it can be timed.
     using adder = std::function<result<void>(const std::function<result<void>()>& add)>;
@@ -53,6 +54,7 @@ class reduction_rounds {
                         std::span<const tensor> parts);
 
   private:
+    using part_key = std::pair<std::size_t, std::uint32_t>; // slice, round
     // Reduction, slice, round.
     using chunk_key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
 
@@ -62,6 +64,8 @@ class reduction_rounds {
         std::size_t started = 0; // slices
         std::size_t finished = 0;
         std::size_t finished_early = 0; // of the early slices
+        // Where parts are received that have yet to be taken.
+        std::map<part_key, const std::byte*> places{};
     };
 
     result<void> start(std::size_t slice);

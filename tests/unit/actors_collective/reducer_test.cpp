@@ -121,6 +121,7 @@ struct one_of_two_nodes : puppet_stage {
     one_of_two_nodes() {
         node.connect("sim:b");
         settle();
+        watch(stage, rank);
         say(stage, rank, membership(0, {rank, peer}));
         say(stage, rank, request(0, {floats({1, 2, 3})}));
     }
@@ -146,6 +147,26 @@ BOOST_FIXTURE_TEST_CASE(a_finished_sum_takes_the_place_that_it_names, one_of_two
     log.got.clear();
     settle();
     BOOST_TEST(bytes_held() == 0u); // no place holds it
+}
+
+// Its sender may still write into the place, which is part of the sum.
+BOOST_AUTO_TEST_CASE(a_finished_sum_that_is_not_in_its_place_ends_it) {
+    for (const bool names_another : {false, true}) {
+        one_of_two_nodes r;
+        r.answer(chunk(0, 0, {r.floats({30})}));
+        auto sum = chunk(0, 1, {r.floats({11, 22})});
+        if (names_another)
+            sum.name_place(place_of(r.rank, 0, 0, 0));
+        r.answer(std::move(sum));
+        BOOST_TEST(r.stage.log.got.empty());
+        BOOST_REQUIRE(r.stage.log.downs.size() == 1u);
+        BOOST_TEST(r.stage.log.downs[0].find("reduction 0 slice 0 round 1: a finished sum is not "
+                                             "where it was to be received") != std::string::npos,
+                   r.stage.log.downs[0]);
+        r.log.got.clear();
+        r.settle();
+        BOOST_TEST(r.bytes_held() == 0u);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(what_it_expects_is_forgotten_when_it_ends, one_of_two_nodes) {
