@@ -85,6 +85,22 @@ BOOST_AUTO_TEST_CASE(scratch_memory_past_the_bound_is_an_error) {
     BOOST_TEST(little.statistics().bytes_in_use == 0u);
 }
 
+// Where a product has loops of its own, all operations take them.
+BOOST_AUTO_TEST_CASE(a_gradient_from_its_factors_has_the_bits_of_the_layers) {
+    memory_pool pool{1 << 24};
+    const auto ops = make_cpu_operations(pool);
+    const tensor input = random_tensor(pool, {400, 40}, 1);
+    const tensor gradient = random_tensor(pool, {400, 512}, 2);
+    const tensor weight = random_tensor(pool, {512, 40}, 3);
+    tensor of_layer = random_tensor(pool, {512, 40}, 4),
+           of_factors = random_tensor(pool, {512, 40}, 5);
+    BOOST_REQUIRE(
+        ops->run(linear_backward{input, weight, gradient, nullptr, &of_layer, nullptr}).ok());
+    BOOST_REQUIRE(
+        ops->run(matrix_multiply{{gradient, true}, {input}, 1, nullptr, of_factors}).ok());
+    BOOST_TEST(std::memcmp(of_layer.data(), of_factors.data(), of_layer.bytes()) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_diverged_network_stays_visible_through_relu) {
     memory_pool pool{1 << 20};
     const auto ops = make_cpu_operations(pool);
