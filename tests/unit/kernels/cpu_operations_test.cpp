@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "kernels/cpu/cpu_operations.hpp"
@@ -99,6 +100,45 @@ BOOST_AUTO_TEST_CASE(a_gradient_from_its_factors_has_the_bits_of_the_layers) {
     BOOST_REQUIRE(
         ops->run(matrix_multiply{{gradient, true}, {input}, 1, nullptr, of_factors}).ok());
     BOOST_TEST(std::memcmp(of_layer.data(), of_factors.data(), of_layer.bytes()) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(convolutions_refuse_blocks_of_channels_that_they_cannot_compute) {
+    memory_pool pool{1 << 24};
+    const auto ops = make_cpu_operations(pool);
+    const std::size_t block = ops->channel_block(32);
+    const tensor images = random_tensor(pool, {2, 32, 8, 8}, 1);
+    const tensor weight = random_tensor(pool, {32, 32, 3, 3}, 2);
+    tensor output = random_tensor(pool, images.shape(), 3);
+    tensor to_input = random_tensor(pool, images.shape(), 5);
+    tensor to_weight = random_tensor(pool, weight.shape(), 6);
+    tensor pooled = random_tensor(pool, {2, 32, 4, 4}, 4);
+    tensor positions = tensor::allocate(pool, position_type(2), pooled.shape()).value();
+    const auto outcomes = [&](const conv2d_settings& settings) {
+        const max_pool_settings pool{2, 2, settings.output_block};
+        return std::vector{
+            ops->run(conv2d_forward{settings, images, weight, nullptr, output}),
+            ops->run(
+                conv2d_backward{settings, images, weight, output, &to_input, to_weight, nullptr}),
+            ops->run(
+                conv2d_pool_forward{settings, pool, images, weight, nullptr, pooled, positions}),
+            ops->run(conv2d_pool_backward{settings, pool, images, weight, pooled, positions, pooled,
+                                          &to_input, to_weight, nullptr})};
+    };
+    for (const std::size_t given : {1, 2, 4, 8, 16, 32}) {
+        for (const conv2d_settings& settings :
+             {conv2d_settings{.padding = 1, .input_block = given},
+              conv2d_settings{.padding = 1, .output_block = given}})
+            for (const auto& done : outcomes(settings)) {
+                BOOST_TEST(done.ok() == (given == 1 || given == block), given);
+                if (!done)
+                    BOOST_TEST(done.failure().message() ==
+                               "conv2d: images in blocks of " + std::to_string(given) +
+                                   " channels; this processor computes them row-major or in "
+                                   "blocks of " +
+                                   std::to_string(block) +
+                                   "; give the channel_block() of these operations");
+            }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_diverged_network_stays_visible_through_relu) {
