@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/cpu/instruction_set.hpp"
 #include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/models.hpp"
 
@@ -148,6 +149,16 @@ BOOST_AUTO_TEST_CASE(a_diverged_network_stays_visible_through_relu) {
     BOOST_REQUIRE(ops->run(fill{x, std::numeric_limits<float>::quiet_NaN()}).ok());
     BOOST_REQUIRE(ops->run(pointwise_forward{pointwise::relu, x, x}).ok());
     BOOST_TEST(std::isnan(x.values<float>()[19]));
+}
+
+// Nodes that differ in it are noted, as their bits do.
+BOOST_AUTO_TEST_CASE(instruction_sets_have_names_that_tell_other_bits) {
+    BOOST_TEST(cpu::name_of_instruction_set(0x7, false) == "AVX2");
+    BOOST_TEST(cpu::name_of_instruction_set(0xe7, false) == "AVX512_CORE_BF16");
+    BOOST_TEST(cpu::name_of_instruction_set(0xe7, true) ==
+               "AVX512_CORE_BF16 with dot products of bf16");
+    BOOST_TEST(cpu::name_of_instruction_set(0x7fff, false) == "set 32767 of oneDNN");
+    BOOST_TEST(cpu::name_of_instruction_set().ends_with("bf16") == cpu_is_faster_in_bf16());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
