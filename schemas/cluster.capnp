@@ -80,8 +80,8 @@ struct DeviceInfo {
   name @0 :Text;              # "cpu:0"; unique on its node
   memoryBytes @1 :UInt64;     # limit of its memory pool
   model @2 :Text;             # model of a GPU, "NVIDIA H200"; empty for other devices
-  instructionSet @3 :Text;    # of a processor, as oneDNN names it: "AVX2"; its sums differ in bits from those with another.
-                              # Empty for other devices.
+  instructionSet @3 :Text;    # of a processor, as oneDNN names it: "AVX2", and whether bf16 has its own products; its sums
+                              # differ in bits from those with another. Empty for other devices.
 }
 
 struct Member {

@@ -65,15 +65,16 @@ void finish_attention(const multiplier& multiply, const additive_memory& m, std:
               .b = {states, state_width},
               .c = floats(gradients.query_weight),
               .c_stride = state_width});
+    const multiplier multiply_floats{multiply.pool, multiply.loops, multiply.float_loops,
+                                     precision::float32};
     for (std::size_t s = 0; s < m.samples; ++s)
-        matrix_product{.m = m.source,
-                       .n = m.width,
-                       .k = positions,
-                       .a = {shares + s * positions * m.source, m.source, true},
-                       .b = {to_contexts + s * positions * m.width, m.width},
-                       .c = floats(gradients.memory) + s * m.source * m.width,
-                       .c_stride = m.width}
-            .run();
+        multiply_floats({.m = m.source,
+                         .n = m.width,
+                         .k = positions,
+                         .a = {shares + s * positions * m.source, m.source, true},
+                         .b = {to_contexts + s * positions * m.width, m.width},
+                         .c = floats(gradients.memory) + s * m.source * m.width,
+                         .c_stride = m.width});
 }
 
 void begin_gradients(const additive_gradients& gradients) {

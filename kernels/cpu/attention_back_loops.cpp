@@ -61,7 +61,7 @@ float dot(const float* x, const float* y, std::size_t count) {
 struct score_row {
     float *scores, *gradients;
     std::size_t visible, end; // keys
-    float log_sum, mean;      // the logarithm to base 2
+    float log_sum, mean;      // the natural logarithm; the mean of the gradients by shares
 };
 
 // Scores become shares p = e^(s - log_sum), and the gradients of shares those of scores, p * (dp - mean); both 0 from

@@ -75,15 +75,6 @@ inline float power(float x) {
     return power_in_range(x < -86.f ? -86.f : x);
 }
 
-// Rows at a time: as evenly as tiles allow.
-struct strips {
-    std::size_t rows, count;
-
-    explicit strips(std::size_t rows) : rows{rows}, count{(rows + rows_max - 1) / rows_max} {}
-    std::size_t first(std::size_t strip) const { return rows * strip / count; }
-    std::size_t rows_of(std::size_t strip) const { return first(strip + 1) - first(strip); }
-};
-
 } // namespace
 
 } // namespace troupe::cpu

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/registers.hpp"
+#include "kernels/cpu/packed_products.hpp"
 
 namespace troupe::cpu {
 
@@ -133,9 +133,6 @@ void unpack(const few_channels_task& t, const float* sums, float* weight_gradien
 
 // --- forward
 
-// As many columns of weights lie beside one another as a tile of results has.
-constexpr std::size_t panel = vectors_max * lanes;
-
 struct sample_products {
     const few_channels_task& t;
     const padded_image image;
@@ -186,20 +183,18 @@ struct sample_products {
 
     template <int Vectors>
     void multiply_all() const {
-        const std::size_t tiles = (t.out_width + rows_max - 1) / rows_max;
+        const strips all{t.out_width};
         for (std::size_t y = 0; y < t.out_height; ++y)
-            for (std::size_t i = 0; i < tiles; ++i) {
-                const std::size_t x = t.out_width * i / tiles;
-                multiply_some<Vectors>(t.out_width * (i + 1) / tiles - x, y, x);
-            }
+            for (std::size_t i = 0; i < all.count; ++i)
+                multiply_some<Vectors>(all.rows_of(i), y, all.first(i));
     }
 };
 
 std::size_t packed_floats(const few_channels_task& t) {
-    return taps(t) * ((t.out + panel - 1) / panel * panel);
+    return taps(t) * rounded_up(t.out, panel);
 }
 
-// Two vectors of channels beside one another, tap after tap.
+// A panel of channels beside one another, tap after tap.
 void pack(const few_channels_task& t, const float* weight, float* packed) {
     const std::size_t rows = taps(t);
     for (std::size_t o = 0; o < t.out; ++o)

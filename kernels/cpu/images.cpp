@@ -1,6 +1,7 @@
 #include "kernels/cpu/cpu_operations.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "kernels/cpu/average_pool_loops.hpp"
 #include "kernels/cpu/convolution_runner.hpp"
@@ -28,14 +29,28 @@ cpu::average_pool_task averaging(const average_pool_settings& settings, const te
             .block = settings.block};
 }
 
+// Runs a convolution of images that are row-major or in blocks of `block` channels, which is all that these loops and
+// oneDNN's take.
+template <class Work>
+result<void> convolve(const conv2d_settings& settings, std::size_t block, Work work) {
+    for (const std::size_t given : {settings.input_block, settings.output_block})
+        if (given != 1 && given != block)
+            return error{errc::usage,
+                         "conv2d: images in blocks of " + std::to_string(given) +
+                             " channels; this processor computes them row-major or in blocks of " +
+                             std::to_string(block) +
+                             "; give the channel_block() of these operations"};
+    return cpu::guarded(work);
+}
+
 } // namespace
 
 result<void> cpu_operations::compute(const conv2d_forward& op) {
-    return cpu::guarded([&] { convolutions_->forward(op); });
+    return convolve(op.settings, block_, [&] { convolutions_->forward(op); });
 }
 
 result<void> cpu_operations::compute(const conv2d_backward& op) {
-    return cpu::guarded([&] { convolutions_->backward(op); });
+    return convolve(op.settings, block_, [&] { convolutions_->backward(op); });
 }
 
 result<void> cpu_operations::compute(const max_pool_forward& op) {
@@ -69,11 +84,11 @@ result<void> cpu_operations::compute(const average_pool_backward& op) {
 }
 
 result<void> cpu_operations::compute(const conv2d_pool_forward& op) {
-    return cpu::guarded([&] { convolutions_->forward(op); });
+    return convolve(op.settings, block_, [&] { convolutions_->forward(op); });
 }
 
 result<void> cpu_operations::compute(const conv2d_pool_backward& op) {
-    return cpu::guarded([&] { convolutions_->backward(op); });
+    return convolve(op.settings, block_, [&] { convolutions_->backward(op); });
 }
 
 result<void> cpu_operations::compute(const change_block& op) {

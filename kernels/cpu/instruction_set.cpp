@@ -4,6 +4,8 @@
 
 #include <dnnl.hpp>
 
+#include "kernels/cpu/bf16_loops.hpp"
+
 namespace troupe::cpu {
 
 namespace {
@@ -48,14 +50,8 @@ instruction_set of_onednn() noexcept {
 
 #endif
 
-} // namespace
-
-instruction_set widest_instruction_set() noexcept {
-    return std::min(of_machine(), of_onednn());
-}
-
-std::string_view name_of_instruction_set() noexcept {
-    switch (dnnl::get_effective_cpu_isa()) {
+std::string name_of(unsigned number) {
+    switch (static_cast<dnnl::cpu_isa>(number)) {
     case dnnl::cpu_isa::sse41:
         return "SSE41";
     case dnnl::cpu_isa::avx:
@@ -73,8 +69,23 @@ std::string_view name_of_instruction_set() noexcept {
     case dnnl::cpu_isa::avx512_core_amx:
         return "AVX512_CORE_AMX";
     default:
-        return "another";
+        return "set " + std::to_string(number) + " of oneDNN";
     }
+}
+
+} // namespace
+
+instruction_set widest_instruction_set() noexcept {
+    return std::min(of_machine(), of_onednn());
+}
+
+std::string name_of_instruction_set(unsigned number, bool bf16_dot_products) {
+    return name_of(number) + (bf16_dot_products ? " with dot products of bf16" : "");
+}
+
+std::string name_of_instruction_set() {
+    return name_of_instruction_set(static_cast<unsigned>(dnnl::get_effective_cpu_isa()),
+                                   bf16_is_faster());
 }
 
 } // namespace troupe::cpu

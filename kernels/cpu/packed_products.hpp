@@ -78,6 +78,15 @@ inline void pack_across(const rows_to_pack& from, float* to, float* rows = nullp
 
 // --- products
 
+// Rows at a time: as evenly as tiles allow.
+struct strips {
+    std::size_t rows, count;
+
+    explicit strips(std::size_t rows) : rows{rows}, count{(rows + rows_max - 1) / rows_max} {}
+    std::size_t first(std::size_t strip) const { return rows * strip / count; }
+    std::size_t rows_of(std::size_t strip) const { return first(strip + 1) - first(strip); }
+};
+
 // Element (row, k) of `a` is a[row * RowStride + k * StepStride].
 template <std::size_t RowStride, std::size_t StepStride>
 struct packed_product {
@@ -93,9 +102,9 @@ struct packed_product {
     std::size_t first_sees = SIZE_MAX / 2;
 
     void run() const {
-        const std::size_t tiles = (rows + rows_max - 1) / rows_max;
-        for (std::size_t i = 0; i < tiles; ++i)
-            run_rows(rows * i / tiles, rows * (i + 1) / tiles);
+        const strips all{rows};
+        for (std::size_t i = 0; i < all.count; ++i)
+            run_rows(all.first(i), all.first(i + 1));
     }
 
   private:

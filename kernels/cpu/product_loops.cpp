@@ -18,16 +18,8 @@ constexpr std::size_t line = 64 / sizeof(float);
 constexpr std::size_t tile_floats = rows_max * depth_max + lanes;
 constexpr std::size_t packed_a_floats = rounded_up(tiles_max * tile_floats, line);
 
-// Rows of c that are computed together, cut into tiles of nearly equal height.
-struct row_tiles {
-    std::size_t rows, count;
-
-    explicit row_tiles(std::size_t rows) : rows{rows}, count{(rows + rows_max - 1) / rows_max} {}
-    std::size_t first(std::size_t tile) const { return rows * tile / count; }
-};
-
 // Tile after tile, of each the numbers of every k beside one another. Reads rows of a transposed `a` as they lie in memory.
-void pack_tiles(const float* a, std::size_t stride, std::size_t depth, const row_tiles& tiles,
+void pack_tiles(const float* a, std::size_t stride, std::size_t depth, const strips& tiles,
                 float* to) {
     for (std::size_t k = 0; k < depth; k += steps, a += steps * stride) {
         const std::size_t count = least(steps, depth - k);
@@ -35,7 +27,7 @@ void pack_tiles(const float* a, std::size_t stride, std::size_t depth, const row
             for (std::size_t i = 0; i < tiles.rows; i += line)
                 __builtin_prefetch(a + (steps + s) * stride + i);
         for (std::size_t i = 0; i < tiles.count; ++i) {
-            const std::size_t first = tiles.first(i), rows = tiles.first(i + 1) - first;
+            const std::size_t first = tiles.first(i), rows = tiles.rows_of(i);
             const std::size_t readable = least(lanes, tiles.rows - first);
             for (std::size_t s = 0; s < count; ++s) {
                 // What is stored behind its rows, the next step stores over.
@@ -65,6 +57,7 @@ struct tile {
     const float *a, *b;
     float* c;
     std::size_t c_stride, depth, columns;
+    float alpha;
     bool adds; // to what c holds
 };
 
@@ -87,7 +80,7 @@ void compute(const tile& t) {
         for (int v = 0; v < Vectors; ++v) {
             float* const to = t.c + r * t.c_stride + v * lanes;
             const std::size_t some = v + 1 < Vectors ? lanes : last;
-            store(to, t.adds ? load(to, some) + sums[r][v] : sums[r][v], some);
+            store(to, t.adds ? load(to, some) + t.alpha * sums[r][v] : t.alpha * sums[r][v], some);
         }
 }
 
@@ -112,15 +105,15 @@ void multiply_piece(const matrix_product& p, std::size_t column, std::size_t k, 
     const std::size_t columns = least(columns_max, p.n - column);
     pack_panels(p.b.first + k * p.b.stride + column, p.b.stride, depth, columns, packed_b);
     for (std::size_t row = 0; row < p.m; row += tiles_max * rows_max) {
-        const row_tiles tiles{least(tiles_max * rows_max, p.m - row)};
+        const strips tiles{least(tiles_max * rows_max, p.m - row)};
         pack_tiles(p.a.first + k * p.a.stride + row, p.a.stride, depth, tiles, packed_a);
         for (std::size_t c = 0; c < columns; c += panel)
             for (std::size_t i = 0; i < tiles.count; ++i) {
                 const std::size_t first = tiles.first(i);
                 compute_rows({packed_a + i * tile_floats, packed_b + c * depth,
                               p.c + (row + first) * p.c_stride + column + c, p.c_stride, depth,
-                              least(panel, columns - c), k > 0 || p.beta != 0},
-                             tiles.first(i + 1) - first);
+                              least(panel, columns - c), p.alpha, k > 0 || p.beta != 0},
+                             tiles.rows_of(i));
             }
     }
 }
@@ -134,9 +127,11 @@ void multiply(const matrix_product& p, float* workspace) {
         }
 }
 
+// oneDNN copies the factors of larger results, too, and then is as fast or, with few numbers to a sum, faster.
 bool suits(const matrix_product& p) {
+    const bool is_copied = p.m * p.n > 265 * (p.m + p.n);
     return lanes == 8 && p.a.transposed && p.a.stride % 512 == 0 && !p.b.transposed &&
-           p.alpha == 1 && (p.beta == 0 || p.beta == 1) && p.k > 0;
+           (p.beta == 0 || p.beta == 1) && p.n >= lanes && p.k >= (is_copied ? 96 : 32);
 }
 
 } // namespace

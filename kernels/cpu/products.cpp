@@ -9,7 +9,7 @@
 #include "kernels/cpu/floats.hpp"
 #include "kernels/cpu/guarded.hpp"
 #include "kernels/cpu/loops.hpp"
-#include "kernels/cpu/matrix_product.hpp"
+#include "kernels/cpu/multiplier.hpp"
 #include "kernels/cpu/update_loops.hpp"
 
 namespace troupe {
@@ -35,16 +35,16 @@ result<void> cpu_operations::compute(const matrix_multiply& op) {
         return {};
     }
     return cpu::guarded([&] {
-        cpu::matrix_product{.m = op.left.rows(),
-                            .n = op.right.columns(),
-                            .k = inner,
-                            .alpha = op.factor,
-                            .a = in_memory(op.left),
-                            .b = in_memory(op.right),
-                            .beta = op.addend != nullptr ? 1.f : 0.f,
-                            .c = output,
-                            .c_stride = op.right.columns()}
-            .run();
+        const cpu::multiplier multiply{pool_, bf16_loops_, product_loops_, precision::float32};
+        multiply({.m = op.left.rows(),
+                  .n = op.right.columns(),
+                  .k = inner,
+                  .alpha = op.factor,
+                  .a = in_memory(op.left),
+                  .b = in_memory(op.right),
+                  .beta = op.addend != nullptr ? 1.f : 0.f,
+                  .c = output,
+                  .c_stride = op.right.columns()});
     });
 }
 

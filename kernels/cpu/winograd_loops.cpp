@@ -329,7 +329,6 @@ void unpack_weight_gradient(const winograd_task& t, const float* sums, float* we
 
 extern const winograd_loops TROUPE_WINOGRAD_LOOPS;
 const winograd_loops TROUPE_WINOGRAD_LOOPS{.channels_min = lanes == 16 ? 48 : 16,
-                                           .weights_max = lanes == 16 ? 256 * 256 : 512 * 512,
                                            .weight_floats = weight_floats,
                                            .workspace_floats = workspace_floats,
                                            .pack = pack,

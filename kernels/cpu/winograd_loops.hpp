@@ -30,8 +30,8 @@ struct winograd_task {
 
 struct winograd_loops {
     // Where they are faster than oneDNN's direct convolutions on such a machine, as measured: the least in + out, as few
-    // channels make the products small, and the most in * out, as many give more transformed weights than a cache holds.
-    std::size_t channels_min, weights_max;
+    // channels make the products small.
+    std::size_t channels_min;
     // Floats of packed weights and of sums of weight gradients.
     std::size_t (*weight_floats)(const winograd_task& task);
     // Floats that a convolution or a weight gradient needs beside its operands.

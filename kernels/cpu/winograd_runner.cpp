@@ -20,15 +20,16 @@ winograd_task backward_task(const winograd_task& t) noexcept {
             t.in_all};
 }
 
-// Channels of one side, cut so that the transformed weights of a slice stay in a cache; of nearly equal size, in whole
-// blocks. No bit depends on them: each sum is within one slice.
+// Channels of one side, cut so that the transformed weights of a slice towards those of the other side stay in a cache; of
+// nearly equal size, in whole blocks. No bit depends on them: each sum is within one slice.
 struct channel_slices {
     std::size_t channels, block, count;
 
-    channel_slices(std::size_t channels, std::size_t block, std::size_t weights) noexcept
+    channel_slices(std::size_t channels, std::size_t block, std::size_t others) noexcept
         : channels{channels}, block{block} {
         constexpr std::size_t weights_max = 256 * 256;
-        count = std::min((weights + weights_max - 1) / weights_max, channels / block);
+        const std::size_t blocks_max = std::max<std::size_t>(1, weights_max / (others * block));
+        count = (channels / block + blocks_max - 1) / blocks_max;
     }
     std::size_t first(std::size_t slice) const noexcept {
         return channels / block * slice / count * block;
@@ -85,12 +86,11 @@ bool winograd_runner::suits(const convolution_shape& s) const noexcept {
         s.settings.groups != 1 || s.settings.padding > 2 || s.in % block_ != 0 ||
         s.out % block_ != 0)
         return false;
-    // Results that do not fill their tiles waste work. Measured beside oneDNN's direct convolutions of 8 to 512 channels, 4
+    // Results that do not fill their tiles waste work. Measured beside oneDNN's direct convolutions of 8 to 1024 channels, 4
     // to 112 pixels.
     const std::size_t computed =
         round_up_to_tiles(s.out_height()) * round_up_to_tiles(s.out_width());
-    return s.in + s.out >= winograd_.channels_min && s.in * s.out <= winograd_.weights_max &&
-           computed <= 2 * output_pixels(s);
+    return s.in + s.out >= winograd_.channels_min && computed <= 2 * output_pixels(s);
 }
 
 const float* winograd_runner::factors(const float* images, std::size_t block, precision products,
@@ -121,7 +121,7 @@ void winograd_runner::unblock(const float* images, float* result, std::size_t ch
 void winograd_runner::run(const forward_convolution& o) {
     const convolution_shape& s = o.shape;
     const std::size_t at_a_time = samples_at_a_time(s);
-    const channel_slices slices{s.out, block_, s.in * s.out};
+    const channel_slices slices{s.out, block_, s.in};
     const auto slice_of = [&](std::size_t out) { return with_out(task_of(s, at_a_time), out); };
     const bool converts_input = s.settings.input_block != block_;
     const bool converts_output = s.settings.output_block != block_;
@@ -166,10 +166,9 @@ void winograd_runner::run(const forward_convolution& o) {
 void winograd_runner::run(const backward_convolution& o) {
     const convolution_shape& s = o.shape;
     const std::size_t at_a_time = samples_at_a_time(s);
-    // All samples at a time: then the sums of a slice are done before the next slice begins, and before its weights are
-    // packed, which take their place.
+    // If so, the sums of a slice are done before its weights are packed, which take their place.
     const bool in_one_part = at_a_time >= s.samples;
-    const channel_slices slices{s.in, block_, in_one_part ? s.in * s.out : 1};
+    const channel_slices slices{s.in, block_, s.out};
     const auto slice_of = [&](std::size_t in) { return with_in(task_of(s, at_a_time), in); };
     const bool converts_input = s.settings.input_block != block_;
     const bool converts_output = s.settings.output_block != block_;
@@ -195,26 +194,25 @@ void winograd_runner::run(const backward_convolution& o) {
     std::fill_n(bias, s.out, 0.f);
     const float* const weight =
         wants_input_gradient ? factors(o.weight, s.settings.products, rounded.floats()) : nullptr;
-    for (std::size_t first = 0; first < s.samples; first += at_a_time) {
-        const std::size_t samples = std::min(at_a_time, s.samples - first);
-        const float* gradient = sample(o.output_gradient, first);
+    const float *gradient = nullptr, *images = nullptr; // of a part, as the loops take them
+    const auto prepare = [&](std::size_t first, std::size_t samples) {
+        gradient = sample(o.output_gradient, first);
         if (o.pool != nullptr) {
             unpool_part(loops_, o, first, samples, unpooled.floats());
             gradient = unpooled.floats();
         }
         gradient = factors(gradient, s.settings.output_block, s.settings.products, samples * s.out,
                            output_pixels(s), output.floats());
-        const float* images =
-            factors(sample(o.input, first), s.settings.input_block, s.settings.products,
-                    samples * s.in, input_pixels(s), input.floats());
-        // A slice's images are not needed any more after its sums: their place takes its gradient where it must be
-        // converted.
-        float* const result = !wants_input_gradient ? nullptr
-                              : converts_input      ? input.floats()
-                                                    : sample(*o.input_gradient, first);
-        for (std::size_t i = 0; i < slices.count; ++i) {
-            const std::size_t channel = slices.first(i), before = channel * input_pixels(s);
+        images = factors(sample(o.input, first), s.settings.input_block, s.settings.products,
+                         samples * s.in, input_pixels(s), input.floats());
+    };
+    for (std::size_t i = 0; i < slices.count; ++i) {
+        const std::size_t channel = slices.first(i), before = channel * input_pixels(s);
+        for (std::size_t first = 0; first < s.samples; first += at_a_time) {
+            const std::size_t samples = std::min(at_a_time, s.samples - first);
             const winograd_task task = with_in(task_of(s, samples), slices.size(i));
+            if (i == 0 || !in_one_part)
+                prepare(first, samples);
             if (first == 0)
                 std::fill_n(sums.floats(), winograd_.weight_floats(task), 0.f);
             winograd_.add_weight_gradient(task, images + before, gradient, sums.floats(),
@@ -226,11 +224,16 @@ void winograd_runner::run(const backward_convolution& o) {
                 continue;
             if (first == 0)
                 winograd_.pack_backward(task, weight + channel * 9, packed);
-            winograd_.convolve(backward_task(task), gradient, packed, nullptr, result + before,
+            // A slice's images are not needed any more after its sums: their place takes its gradient where it must be
+            // converted.
+            float* const to = sample(*o.input_gradient, first) + before;
+            float* const result = converts_input ? input.floats() + before : to;
+            winograd_.convolve(backward_task(task), gradient, packed, nullptr, result,
                                workspace.floats());
+            for (std::size_t n = 0; n < samples && converts_input; ++n)
+                unblock(result + n * s.in * input_pixels(s), to + n * s.in * input_pixels(s),
+                        task.in, input_pixels(s));
         }
-        if (wants_input_gradient && converts_input)
-            unblock(result, sample(*o.input_gradient, first), samples * s.in, input_pixels(s));
     }
 }
 

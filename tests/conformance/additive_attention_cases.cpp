@@ -246,6 +246,9 @@ void add_additive_attention_cases(cases& to) {
         add<additive_attention_case>(to, memory_row{3, 5, 7, 18, true, products}, 6u);
     add<additive_attention_case>(to, memory_row{3, 130, 135, 133, true},
                                  4u); // several tiles of all
+    // Rows of gradients that are 2 KB apart.
+    add<attention_gru_case>(to, decoder_row{{2, 512, 9, 4, true}, 32, 3, 10, true, true});
+    add<attention_gru_case>(to, decoder_row{{20, 5, 9, 512, true}, 2, 3, 16, false, false});
     add<attention_gru_case>(to, decoder_row{{1, 1, 1, 1, false}, 1, 1, 1, false, false});
     add<attention_gru_case>(to, decoder_row{{3, 5, 7, 18, true}, 4, 3, 6, true, true});
     add<attention_gru_case>(to, decoder_row{{2, 18, 5, 4, false}, 3, 2, 17, false, false});

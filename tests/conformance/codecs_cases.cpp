@@ -277,6 +277,7 @@ void add_codecs_cases(cases& to) {
     add<codec_parts_case>(to, 40, 133, 4);
     add<codec_parts_case>(to, 133, 40, 2);
     add<codec_parts_case>(to, 1300, 5, 3);
+    add<codec_parts_case>(to, 512, 40, 32); // rows of the left factor 2 KB apart
 }
 
 void add_timed_codecs_cases(cases& to, std::size_t) {

@@ -125,6 +125,9 @@ void add_linear_cases(cases& to) {
     // More than one piece of each dimension.
     add<linear_case>(to, 37u, 900u, 700u, precision::bfloat16);
     add<linear_case>(to, 37u, 300u, 70u, precision::float16);
+    // Gradients of weights whose rows are a multiple of 2 KB apart, which have loops of their own (product_loops.hpp).
+    for (const precision products : {precision::float32, precision::float16})
+        add<linear_case>(to, 400u, 160u, 512u, products);
 }
 
 void add_timed_linear_cases(cases& to, std::size_t batch) {

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "kernels/reference/reference.hpp"
 #include "tests/conformance/case_runs.hpp"
@@ -34,6 +37,33 @@ tensor misaligned(memory_pool& pool, const tensor& t) {
     std::copy_n(t.data(), t.bytes(), storage->data() + 4);
     return tensor{t.type(), t.shape(), storage, 4};
 }
+
+// Memory of a pool with as much again behind each piece, and a line more, that is to stay as it is.
+class watched_memory final : public memory_source {
+  public:
+    std::byte* take(std::size_t bytes) override {
+        auto& piece = pieces_.emplace_back(
+            static_cast<std::byte*>(std::aligned_alloc(line, 2 * bytes + line)), bytes);
+        std::fill_n(piece.first + bytes, bytes + line, untouched);
+        return piece.first;
+    }
+    void give_back(std::byte* memory, std::size_t) override {
+        std::erase_if(pieces_, [&](const auto& piece) { return piece.first == memory; });
+        std::free(memory);
+    }
+    bool is_whole() const {
+        return std::ranges::all_of(pieces_, [](const auto& piece) {
+            const auto [first, bytes] = piece;
+            return std::all_of(first + bytes, first + 2 * bytes + line,
+                               [](std::byte b) { return b == untouched; });
+        });
+    }
+
+  private:
+    static constexpr std::size_t line = 64;
+    static constexpr std::byte untouched{0x5a};
+    std::vector<std::pair<std::byte*, std::size_t>> pieces_;
+};
 
 } // namespace
 
@@ -176,6 +206,23 @@ BOOST_AUTO_TEST_CASE(results_depend_neither_on_addresses_nor_on_the_thread_nor_o
             check_bit_equal(first, in_thread, backend.name + " in another thread, " + row->name());
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(no_operation_writes_behind_the_memory_that_it_asks_for) {
+    operand_pool operands{1ull << 30};
+    for (const auto& backend : backends())
+        for (const auto& row : operation_cases()) {
+            auto source = std::make_unique<watched_memory>();
+            const watched_memory& memory = *source;
+            memory_pool pool{1ull << 30, std::move(source), memory_kind::host};
+            const auto ops = backend.make(pool);
+            if (ops->name() != "cpu")
+                continue;
+            compute_context context{*ops, pool};
+            run(context, *row, inputs_of(operands, *row),
+                random_tensor(operands, row->output_shape(), 9));
+            BOOST_TEST(memory.is_whole(), row->name());
+        }
 }
 
 BOOST_AUTO_TEST_CASE(what_gpus_have_no_form_of_is_refused_in_a_line) {

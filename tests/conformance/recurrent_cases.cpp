@@ -176,7 +176,9 @@ void add_recurrent_cases(cases& to) {
                                               {2, 6, 3, 17, false, false},
                                               {5, 3, 33, 20, true, false},
                                               {3, 5, 4, 9, true, true},
-                                              {33, 2, 2, 9, true, false}, // more than a block
+                                              {33, 2, 2, 9, true, false},    // more than a block
+                                              {200, 2, 3, 128, true, false}, // gates 2 KB apart
+                                              {20, 2, 3, 128, false, false, precision::float16},
                                               {2, 6, 3, 17, false, false, precision::bfloat16},
                                               {5, 3, 33, 20, true, false, precision::bfloat16},
                                               {3, 5, 4, 9, true, true, precision::bfloat16},

@@ -214,7 +214,7 @@ result<void> node_host::parts::join(const node_host_options& options) {
     for (const auto& d : devices)
         cluster.devices.push_back({d->name(), d->memory().bytes_max(), models[d->name()],
                                    d->memory().kind() == memory_kind::host
-                                       ? std::string{cpu::name_of_instruction_set()}
+                                       ? cpu::name_of_instruction_set()
                                        : std::string{}});
     if (!choice.join.empty()) {
         auto at = looked_up(choice.join);

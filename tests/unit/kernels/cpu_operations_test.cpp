@@ -3,9 +3,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/cpu/instruction_set.hpp"
 #include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/models.hpp"
 
@@ -85,6 +87,61 @@ BOOST_AUTO_TEST_CASE(scratch_memory_past_the_bound_is_an_error) {
     BOOST_TEST(little.statistics().bytes_in_use == 0u);
 }
 
+// Where a product has loops of its own, all operations take them.
+BOOST_AUTO_TEST_CASE(a_gradient_from_its_factors_has_the_bits_of_the_layers) {
+    memory_pool pool{1 << 24};
+    const auto ops = make_cpu_operations(pool);
+    const tensor input = random_tensor(pool, {400, 40}, 1);
+    const tensor gradient = random_tensor(pool, {400, 512}, 2);
+    const tensor weight = random_tensor(pool, {512, 40}, 3);
+    tensor of_layer = random_tensor(pool, {512, 40}, 4),
+           of_factors = random_tensor(pool, {512, 40}, 5);
+    BOOST_REQUIRE(
+        ops->run(linear_backward{input, weight, gradient, nullptr, &of_layer, nullptr}).ok());
+    BOOST_REQUIRE(
+        ops->run(matrix_multiply{{gradient, true}, {input}, 1, nullptr, of_factors}).ok());
+    BOOST_TEST(std::memcmp(of_layer.data(), of_factors.data(), of_layer.bytes()) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(convolutions_refuse_blocks_of_channels_that_they_cannot_compute) {
+    memory_pool pool{1 << 24};
+    const auto ops = make_cpu_operations(pool);
+    const std::size_t block = ops->channel_block(32);
+    const tensor images = random_tensor(pool, {2, 32, 8, 8}, 1);
+    const tensor weight = random_tensor(pool, {32, 32, 3, 3}, 2);
+    tensor output = random_tensor(pool, images.shape(), 3);
+    tensor to_input = random_tensor(pool, images.shape(), 5);
+    tensor to_weight = random_tensor(pool, weight.shape(), 6);
+    tensor pooled = random_tensor(pool, {2, 32, 4, 4}, 4);
+    tensor positions = tensor::allocate(pool, position_type(2), pooled.shape()).value();
+    const auto outcomes = [&](const conv2d_settings& settings) {
+        const max_pool_settings pool{2, 2, settings.output_block};
+        return std::vector{
+            ops->run(conv2d_forward{settings, images, weight, nullptr, output}),
+            ops->run(
+                conv2d_backward{settings, images, weight, output, &to_input, to_weight, nullptr}),
+            ops->run(
+                conv2d_pool_forward{settings, pool, images, weight, nullptr, pooled, positions}),
+            ops->run(conv2d_pool_backward{settings, pool, images, weight, pooled, positions, pooled,
+                                          &to_input, to_weight, nullptr})};
+    };
+    for (const std::size_t given : {1, 2, 4, 8, 16, 32}) {
+        for (const conv2d_settings& settings :
+             {conv2d_settings{.padding = 1, .input_block = given},
+              conv2d_settings{.padding = 1, .output_block = given}})
+            for (const auto& done : outcomes(settings)) {
+                BOOST_TEST(done.ok() == (given == 1 || given == block), given);
+                if (!done)
+                    BOOST_TEST(done.failure().message() ==
+                               "conv2d: images in blocks of " + std::to_string(given) +
+                                   " channels; this processor computes them row-major or in "
+                                   "blocks of " +
+                                   std::to_string(block) +
+                                   "; give the channel_block() of these operations");
+            }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_diverged_network_stays_visible_through_relu) {
     memory_pool pool{1 << 20};
     const auto ops = make_cpu_operations(pool);
@@ -92,6 +149,16 @@ BOOST_AUTO_TEST_CASE(a_diverged_network_stays_visible_through_relu) {
     BOOST_REQUIRE(ops->run(fill{x, std::numeric_limits<float>::quiet_NaN()}).ok());
     BOOST_REQUIRE(ops->run(pointwise_forward{pointwise::relu, x, x}).ok());
     BOOST_TEST(std::isnan(x.values<float>()[19]));
+}
+
+// Nodes that differ in it are noted, as their bits do.
+BOOST_AUTO_TEST_CASE(instruction_sets_have_names_that_tell_other_bits) {
+    BOOST_TEST(cpu::name_of_instruction_set(0x7, false) == "AVX2");
+    BOOST_TEST(cpu::name_of_instruction_set(0xe7, false) == "AVX512_CORE_BF16");
+    BOOST_TEST(cpu::name_of_instruction_set(0xe7, true) ==
+               "AVX512_CORE_BF16 with dot products of bf16");
+    BOOST_TEST(cpu::name_of_instruction_set(0x7fff, false) == "set 32767 of oneDNN");
+    BOOST_TEST(cpu::name_of_instruction_set().ends_with("bf16") == cpu_is_faster_in_bf16());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,11 +53,11 @@ struct rows {
 };
 
 // The largest difference from the sums in double precision, of what such a product may err by.
-double error_of(const product_loops& loops, const sizes& s, bool adds) {
+double error_of(const product_loops& loops, const sizes& s, float alpha, bool adds) {
     random_stream random{s.m * 1000 + s.n + s.k};
     const rows a{s.k, s.m, random}, b{s.k, s.n, random}, before{s.m, s.n, random};
     rows c = before;
-    std::vector<float> memory(loops.workspace_floats + 16);
+    std::vector<float> memory(loops.workspace_floats + 2 * 16, rows::between);
     void* first = memory.data();
     std::size_t space = memory.size() * sizeof(float);
     float* const workspace =
@@ -65,6 +65,7 @@ double error_of(const product_loops& loops, const sizes& s, bool adds) {
     loops.multiply({.m = s.m,
                     .n = s.n,
                     .k = s.k,
+                    .alpha = alpha,
                     .a = {a.values.data(), a.stride, true},
                     .b = {b.values.data(), b.stride},
                     .beta = adds ? 1.f : 0.f,
@@ -72,12 +73,13 @@ double error_of(const product_loops& loops, const sizes& s, bool adds) {
                     .c_stride = c.stride},
                    workspace);
     BOOST_TEST(c.keeps_between());
+    BOOST_TEST(workspace[loops.workspace_floats] == rows::between);
     double largest = 0;
     for (std::size_t i = 0; i < s.m; ++i)
         for (std::size_t j = 0; j < s.n; ++j) {
             double sum = adds ? before.at(i, j) : 0, size = 1;
             for (std::size_t k = 0; k < s.k; ++k) {
-                sum += a.at(k, i) * b.at(k, j);
+                sum += double{alpha} * a.at(k, i) * b.at(k, j);
                 size += std::abs(a.at(k, i) * b.at(k, j));
             }
             largest = std::max(largest, std::abs(c.at(i, j) - sum) / size);
@@ -91,28 +93,40 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_multiplies_transposed_factors_near_th
                                                  {5, 7, 9},
                                                  {14, 32, 384},
                                                  {97, 33, 385},
-                                                 {100, 530, 40},
+                                                 {100, 530, 380},
                                                  {201, 47, 1000}})
-            for (const bool adds : {false, true})
-                BOOST_TEST(error_of(*loops, s, adds) < 1e-6,
-                           s.m << " x " << s.n << " x " << s.k << (adds ? ", added" : ""));
+            for (const float alpha : {1.f, -0.5f})
+                for (const bool adds : {false, true})
+                    BOOST_TEST(error_of(*loops, s, alpha, adds) < 1e-6,
+                               s.m << " x " << s.n << " x " << s.k << " by " << alpha
+                                   << (adds ? ", added" : ""));
 }
 
 BOOST_AUTO_TEST_CASE(products_suit_where_onednn_reads_columns_that_share_a_place_of_the_cache) {
-    const auto product = [](std::size_t stride, bool transposed) {
-        return matrix_product{.m = 64,
-                              .n = 64,
-                              .k = 64,
+    const auto product = [](const sizes& s, std::size_t stride, bool transposed, float beta = 0) {
+        return matrix_product{.m = s.m,
+                              .n = s.n,
+                              .k = s.k,
+                              .alpha = -2,
                               .a = {nullptr, stride, transposed},
-                              .b = {nullptr, 64},
+                              .b = {nullptr, s.n},
+                              .beta = beta,
                               .c = nullptr,
-                              .c_stride = 64};
+                              .c_stride = s.n};
     };
-    BOOST_TEST(cpu::product_loops_avx2.suits(product(1024, true)));
-    BOOST_TEST(!cpu::product_loops_avx2.suits(product(1040, true)));
-    BOOST_TEST(!cpu::product_loops_avx2.suits(product(1024, false)));
-    BOOST_TEST(!cpu::product_loops_avx512.suits(product(1024, true)));
-    BOOST_TEST(!cpu::product_loops_baseline.suits(product(1024, true)));
+    const sizes small{64, 64, 64};
+    BOOST_TEST(cpu::product_loops_avx2.suits(product(small, 1024, true)));
+    BOOST_TEST(cpu::product_loops_avx2.suits(product(small, 1024, true, 1)));
+    BOOST_TEST(!cpu::product_loops_avx2.suits(product(small, 1024, true, 2)));
+    BOOST_TEST(!cpu::product_loops_avx2.suits(product(small, 1040, true)));
+    BOOST_TEST(!cpu::product_loops_avx2.suits(product(small, 1024, false)));
+    BOOST_TEST(!cpu::product_loops_avx512.suits(product(small, 1024, true)));
+    BOOST_TEST(!cpu::product_loops_baseline.suits(product(small, 1024, true)));
+    // Few numbers to a sum, or few columns, are not worth packing the left factor.
+    BOOST_TEST(!cpu::product_loops_avx2.suits(product({512, 64, 16}, 512, true)));
+    BOOST_TEST(!cpu::product_loops_avx2.suits(product({512, 1, 400}, 512, true)));
+    BOOST_TEST(!cpu::product_loops_avx2.suits(product({4096, 4096, 32}, 4096, true)));
+    BOOST_TEST(cpu::product_loops_avx2.suits(product({4096, 4096, 128}, 4096, true)));
 }
 
 } // namespace
