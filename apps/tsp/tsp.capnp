@@ -24,7 +24,7 @@ struct TspSettings
   q0 @6 :Float64 = 0.9 $A.min(0) $A.max(1)
       $A.doc("With colony: ant_colony_system, how often an ant goes to the best candidate outright.");
   candidates @7 :UInt32 = 0 $A.min(0) $A.max(32)
-      $A.doc("Near cities of each city on whose edges trails lie, and among which searches look. 0: 7 of focused, 20 of the others.");
+      $A.doc("Near cities of each city on whose edges trails lie, and among which searches look. 0: 8 of focused, 20 of the others.");
   choice @8 :CityChoice = exact $A.doc("How an ant chooses among candidates.");
   exchange @9 :TourExchange = ring $A.doc("To which colonies a colony's best tour goes.");
   exchangeEvery @10 :UInt64 = 0 $A.min(0) $A.max(1000000000000)
