@@ -8,7 +8,7 @@ namespace troupe::tsp {
 std::uint32_t candidates_of(const colony_settings& settings) {
     if (settings.candidates != 0)
         return settings.candidates;
-    return settings.kind == colony_kind::focused ? 7 : 20;
+    return settings.kind == colony_kind::focused ? 8 : 20;
 }
 
 candidates candidates_for(const instance& of, const colony_settings& settings) {

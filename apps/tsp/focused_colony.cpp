@@ -19,9 +19,11 @@ constexpr std::uint64_t stretch_max = 50;
 // Of smaller problems whole tours are shuffled: a double bridge needs eight.
 constexpr std::size_t cities_min = 8;
 // For each city: ants of a cycle, in which the current tour is warm, cools down, and gives its better parts to the best one.
-constexpr std::uint64_t cycle_ants = 20;
+constexpr std::uint64_t cycle_ants = 5;
+// After so many of them the tours that they ended with breed.
+constexpr std::uint64_t cycles_to_breed = 5;
 // In edges of the best tour: by how much an ant may lengthen the current one, on average, as a cycle begins and ends.
-constexpr double warm = 0.5;
+constexpr double warm = 0.7;
 constexpr double cold = 0.05;
 constexpr double usual_evaporation = 0.1;
 
@@ -44,6 +46,8 @@ focused_colony::focused_colony(const instance& of, const candidates& near,
       iteration_ants_{settings.ants != 0 ? settings.ants : usual_ants(of.cities())},
       improver_{make_improver(of, near, settings.search)},
       trails_{of, near, {settings.alpha, settings.beta}}, current_{first_tour(of, near)} {
+    if (of.is_symmetric() && of.cities() >= tour_crossing::cities_min)
+        pool_.emplace(of, near);
     begin();
 }
 
@@ -102,14 +106,17 @@ double focused_colony::warmth() const noexcept {
 }
 
 void focused_colony::end_cycle() {
-    if (of_.is_symmetric())
-        best_length_ -= merge(of_, best_, current_.order());
-    go_on_from_best();
-}
-
-void focused_colony::go_on_from_best() {
-    current_ = tour{best_};
-    current_length_ = best_length_;
+    if (!pool_) { // tours that give each other nothing
+        current_ = tour{best_};
+        current_length_ = best_length_;
+        return;
+    }
+    best_length_ -= merge(of_, best_, current_.order());
+    pool_->add(current_.order());
+    if (ants_ % (cycles_to_breed * cycle_ants * of_.cities()) == 0) {
+        random_stream random{seed_, ~ants_}; // ants draw from those of low numbers
+        best_length_ -= pool_->breed(best_, random);
+    }
 }
 
 // The trails of the best tour grow to the upper limit, all others shrink to the lower one.
@@ -178,19 +185,18 @@ std::int64_t focused_colony::shuffle(random_stream& random) {
 }
 
 bool focused_colony::take_in(std::span<const city> order) {
-    std::int64_t length = of_.length_of(order);
     std::vector<city> shorter{order.begin(), order.end()}, longer = best_;
+    std::int64_t length = of_.length_of(shorter);
     if (length >= best_length_) {
         std::swap(shorter, longer);
         length = best_length_;
     }
-    if (of_.is_symmetric())
+    if (pool_)
         length -= merge(of_, shorter, longer);
     if (length >= best_length_)
         return false;
     best_ = std::move(shorter);
     best_length_ = length;
-    go_on_from_best();
     return true;
 }
 
@@ -208,21 +214,29 @@ colony_state focused_colony::save() const {
                      std::bit_cast<std::int64_t>(mean_)};
     state.tours.assign(current_.order().begin(), current_.order().end());
     state.tours.insert(state.tours.end(), best_.begin(), best_.end());
+    if (pool_)
+        state.tours.insert(state.tours.end(), pool_->tours().begin(), pool_->tours().end());
     state.trails.assign(trails_.values().begin(), trails_.values().end());
     return state;
 }
 
 result<void> focused_colony::load(const colony_state& state) {
-    const std::size_t n = of_.cities();
-    const std::span all{state.tours};
-    if (state.numbers.size() != 3 || all.size() != 2 * n || !is_tour(all.first(n), n) ||
-        !is_tour(all.last(n), n) || state.trails.size() != trails_.values().size())
+    const std::size_t n = of_.cities(), count = state.tours.size() / n;
+    const auto tour_at = [&](std::size_t i) { return std::span{state.tours}.subspan(i * n, n); };
+    bool fits = state.numbers.size() == 3 && state.tours.size() == count * n && count >= 2 &&
+                count <= 2 + (pool_ ? tour_pool::tours_max(n) : 0) &&
+                state.trails.size() == trails_.values().size();
+    for (std::size_t i = 0; fits && i < count; ++i)
+        fits = is_tour(tour_at(i), n);
+    if (!fits)
         return error{errc::protocol, "the saved state is not of this colony"};
     ants_ = static_cast<std::uint64_t>(state.numbers[0]);
     iteration_sum_ = state.numbers[1];
     mean_ = std::bit_cast<double>(state.numbers[2]);
-    current_ = tour{{state.tours.begin(), state.tours.begin() + static_cast<std::ptrdiff_t>(n)}};
-    best_.assign(state.tours.begin() + static_cast<std::ptrdiff_t>(n), state.tours.end());
+    current_ = tour{{tour_at(0).begin(), tour_at(0).end()}};
+    best_.assign(tour_at(1).begin(), tour_at(1).end());
+    if (pool_)
+        pool_->set(std::span{state.tours}.subspan(2 * n));
     current_length_ = of_.length_of(current_.order());
     best_length_ = of_.length_of(best_);
     trails_.set(state.trails);

@@ -5,9 +5,10 @@
 // An ant cuts the current tour behind four cities that follow each other on it closely, and joins the stretches between in
 // the opposite order, none of them reversed (the double bridge of Martin, Otto, Felten 1991, which searches by few exchanges
 // do not undo); the first of its new edges is a candidate, chosen by trails and nearness. How much longer an ant may make
-// the current tour falls in cycles (annealing of large steps: Martin, Otto, Felten 1992). Each begins with the best tour,
-// and at its end the parts of the current one that are better go into the best one; so do those of tours from other
-// colonies.
+// the current tour falls in cycles (annealing of large steps: Martin, Otto, Felten 1992), each of which begins where the one
+// before has ended. The parts of the tour at its end that are better go into the best one, as do those of tours from other
+// colonies; and after some cycles the best one is what the tours at the ends of the last ones give together, if that is
+// shorter (tour_pool.hpp): what is wrong with the best tour is seldom wrong with all of them.
 // Every few ants trails evaporate and the best tour is laid, between the limits of max-min.
 //
 // Sources: Skinderowicz, Improving ant colony optimization efficiency for solving large TSP instances (2022); Stützle,
@@ -15,7 +16,10 @@
 // heuristics (1992).
 #pragma once
 
+#include <optional>
+
 #include "apps/tsp/colony.hpp"
+#include "apps/tsp/tour_pool.hpp"
 #include "apps/tsp/trails.hpp"
 #include "schemas/base/random.hpp"
 
@@ -42,7 +46,6 @@ class focused_colony final : public colony {
     void send_ant();
     double warmth() const noexcept;
     void end_cycle();
-    void go_on_from_best();
     std::int64_t change_few_edges(random_stream& random);
     std::int64_t shuffle(random_stream& random);
     cuts choose_cuts(random_stream& random);
@@ -61,6 +64,8 @@ class focused_colony final : public colony {
     std::uint64_t ants_ = 0;
     std::int64_t iteration_sum_ = 0; // of lengths, since trails were laid
     double mean_ = 0;                // of the iteration before
+    std::optional<tour_pool>
+        pool_; // of tours that can be crossed: symmetric, of a few cities at least
 };
 
 } // namespace troupe::tsp

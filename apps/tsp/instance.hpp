@@ -60,6 +60,19 @@ class instance {
         const double x = p.x - q.x, y = p.y - q.y;
         return static_cast<std::int64_t>(std::sqrt(x * x + y * y) + 0.5);
     }
+    // Whether length(a, b) is so long; mostly without a root.
+    bool is_at_least(std::int64_t so_long, city a, city b) const noexcept {
+        if (so_long <= 0)
+            return true;
+        if (kind_ == edge_weights::euclidean) {
+            const point p = points_[static_cast<std::size_t>(a)],
+                        q = points_[static_cast<std::size_t>(b)];
+            const double x = p.x - q.x, y = p.y - q.y, z = static_cast<double>(so_long);
+            if (x * x + y * y >= z * z)
+                return true;
+        }
+        return length(a, b) >= so_long;
+    }
     // Of the closed tour that visits these cities in their order.
     std::int64_t length_of(std::span<const city> tour) const noexcept;
 

@@ -110,8 +110,8 @@ std::int64_t local_search::search(const pending_path& path, std::int64_t gain, s
                 continue; // they are neighbours
             const city out = city_at(before);
             const std::int64_t all = open + of_.length(w.to, out);
-            if (const std::int64_t closed = all - of_.length(out, fixed_); closed > best) {
-                best = closed;
+            if (!of_.is_at_least(all - best, out, fixed_)) { // closed it is shorter
+                best = all - of_.length(out, fixed_);
                 best_out = out;
             }
             choices.insert({all, i, before, stretch, false}, breadth);

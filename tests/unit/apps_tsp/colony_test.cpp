@@ -196,6 +196,18 @@ BOOST_AUTO_TEST_CASE(the_seed_decides_every_bit_and_a_loaded_colony_goes_on_as_t
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_tours_that_cycles_ended_with_are_saved) {
+    const auto made = [] { return made_colony{random_cities(30, 43), {}, 5}; };
+    made_colony whole = made(), first = made(), second = made();
+    whole.advance(5000);
+    first.advance(2500); // some cycles
+    const colony_state state = first.ants->save();
+    BOOST_TEST(state.tours.size() > 2 * 30u);
+    BOOST_REQUIRE(second.ants->load(state).ok());
+    second.advance(2500);
+    BOOST_TEST(is_same(whole.ants->save(), second.ants->save()));
+}
+
 BOOST_AUTO_TEST_CASE(ants_of_each_iteration_draw_anew) {
     for (const auto kind :
          {colony_kind::ant_system, colony_kind::max_min, colony_kind::ant_colony_system}) {

@@ -8,8 +8,10 @@
 #include "apps/tsp/tour_file.hpp"
 #include "tests/shared_data.hpp"
 #include "tests/support/made_files.hpp"
+#include "tests/unit/apps_tsp/problems.hpp"
 
 using namespace troupe;
+using namespace troupe::test;
 using namespace troupe::tsp;
 
 namespace {
@@ -90,6 +92,17 @@ BOOST_AUTO_TEST_CASE(lengths_are_rounded_as_their_kind_says) {
     BOOST_TEST(globe.length(0, 1) == 509);
     BOOST_TEST(globe.length(1, 0) == 509);
     BOOST_TEST(globe.length(1, 1) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_length_is_compared_as_it_is_rounded) {
+    for (const auto kind :
+         {edge_weights::euclidean, edge_weights::euclidean_up, edge_weights::att}) {
+        const instance of = random_cities(60, 3, kind);
+        for (city a = 0; a < 60; ++a)
+            for (city b = 0; b < 60; ++b)
+                for (std::int64_t l = of.length(a, b) - 2; l <= of.length(a, b) + 2; ++l)
+                    BOOST_REQUIRE(of.is_at_least(l, a, b) == (of.length(a, b) >= l));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_matrix_is_read_in_each_of_its_forms) {
