@@ -106,7 +106,7 @@ double focused_colony::warmth() const noexcept {
 }
 
 void focused_colony::end_cycle() {
-    if (!pool_) { // tours that give each other nothing
+    if (!pool_) { // asymmetric, or too few cities to be crossed
         current_ = tour{best_};
         current_length_ = best_length_;
         return;
@@ -185,6 +185,7 @@ std::int64_t focused_colony::shuffle(random_stream& random) {
 }
 
 bool focused_colony::take_in(std::span<const city> order) {
+    TROUPE_CHECK(is_tour(order, of_.cities()), "the worker has checked what has come");
     std::vector<city> shorter{order.begin(), order.end()}, longer = best_;
     std::int64_t length = of_.length_of(shorter);
     if (length >= best_length_) {

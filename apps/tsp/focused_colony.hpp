@@ -3,13 +3,13 @@
 // is taken back, so that an ant costs what it changes, whatever the number of cities.
 //
 // An ant cuts the current tour behind four cities that follow each other on it closely, and joins the stretches between in
-// the opposite order, none of them reversed (the double bridge of Martin, Otto, Felten 1991, which searches by few exchanges
-// do not undo); the first of its new edges is a candidate, chosen by trails and nearness. How much longer an ant may make
-// the current tour falls in cycles (annealing of large steps: Martin, Otto, Felten 1992), each of which begins where the one
-// before has ended. The parts of the tour at its end that are better go into the best one, as do those of tours from other
-// colonies; and after some cycles the best one is what the tours at the ends of the last ones give together, if that is
-// shorter (tour_pool.hpp): what is wrong with the best tour is seldom wrong with all of them.
-// Every few ants trails evaporate and the best tour is laid, between the limits of max-min.
+// the opposite order, none of them reversed (the double bridge of Martin, Otto, Felten 1991, which searches by few
+// exchanges do not undo); the first of its new edges is a candidate, chosen by trails and nearness. How much longer an ant
+// may make the current tour falls in cycles (annealing of large steps: Martin, Otto, Felten 1992), each of which begins
+// where the one before has ended, of asymmetric problems with the best tour. The parts of the tour at its end that are
+// better go into the best one, as do those of tours from other colonies; and after some cycles the best one is what the
+// tours at the ends of the last ones give together, if that is shorter (tour_pool.hpp): what is wrong with the best tour is
+// seldom wrong with all of them. Every few ants trails evaporate and the best tour is laid, between the limits of max-min.
 //
 // Sources: Skinderowicz, Improving ant colony optimization efficiency for solving large TSP instances (2022); Stützle,
 // Hoos, MAX-MIN ant system (2000); Martin, Otto, Felten, Large-step Markov chains for the TSP incorporating local search

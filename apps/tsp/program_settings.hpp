@@ -24,7 +24,7 @@ struct tsp_settings {
 // errc::protocol if it is not a TspSettings.
 result<tsp_settings> read_settings(capnp::AnyPointer::Reader settings);
 
-// Tours that each colony builds in a phase: as the app file says (schedule.cyclic.set), or as take 50 to 200 ms. From
+// Tours that each colony builds in a phase: as the app file says (schedule.cyclic.set), or as take about 0.05 to 0.3 s. From
 // settings and sizes alone, never from time.
 std::uint64_t tours_of_phase(const tsp_settings& settings, const scheduled::program_site& site);
 // Tours of a colony between two exchanges.

@@ -5,9 +5,9 @@
 // merge() (tour_merge.hpp) takes over parts that hang together, as they are; cycles divide them further.
 //
 // Threads: one. The instance, which is symmetric, and the candidates outlive it. Memory: linear in the cities. Time: a walk
-// round the tour for each cycle that is taken over; for one that is only tried, near its edges.
-// Source: Nagata, Kobayashi, A powerful genetic algorithm using edge assembly crossover for the traveling salesman problem
-// (2013), the strategy of single cycles.
+// round the tour for each cycle that is taken over; for one that is only tried that of sorting its edges, and for each
+// closed way that it leaves a look at all of them. Source: Nagata, Kobayashi, A powerful genetic algorithm using edge
+// assembly crossover for the traveling salesman problem (2013), the strategy of single cycles.
 #pragma once
 
 #include <array>

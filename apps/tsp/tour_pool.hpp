@@ -2,7 +2,7 @@
 // what shortens it (tour_crossing.hpp), until nothing does.
 //
 // Threads: one. The instance, which is symmetric, and the candidates outlive it. Memory: that of the tours twice while they
-// breed; 64 MiB of them, or a few tours of very many cities.
+// breed; 64 MiB of them, or a few tours of very many cities. A colony saves them with each commit.
 // Source: Nagata, Kobayashi, A powerful genetic algorithm using edge assembly crossover for the traveling salesman problem
 // (2013); the tours to begin with are better here, and fewer.
 #pragma once

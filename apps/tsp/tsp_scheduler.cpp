@@ -154,7 +154,7 @@ result<scheduled::standing> tsp_scheduler::conclude(std::uint64_t,
     if (course_.empty() ||
         !std::equal(lengths.begin(), lengths.end(),
                     course_.end() - static_cast<std::ptrdiff_t>(lengths.size()))) {
-        course_.push_back(pulled_);
+        course_.push_back(found_.least_built());
         course_.insert(course_.end(), lengths.begin(), lengths.end());
     }
     scheduled::standing now;
