@@ -103,12 +103,17 @@ class Tsp(TroupeTest):
         self.assertEqual(found, expected)
 
     def test_a_run_goes_on_to_the_same_tour_and_further(self):
-        whole = APP + "checkpoint: {directory: saved}\n"
-        self.assertEqual(self.troupe("run", self.app(APP.replace("40000", "80000"))).code, 0)
-        self.assertEqual(self.troupe("run", self.app(whole)).code, 0)
-        more = self.troupe("run", self.app(whole), "--resume", "--set", "stop.iterations=80000", "--json")
+        (self.folder / "cities.csv").write_text("".join(f"{x},{y}\n" for x, y in made_cities(400)))
+        whole = APP.replace("window: 4", "window: 0") + "checkpoint: {directory: saved}\n"
+        self.assertEqual(self.troupe("run", self.app(whole), "--set", "stop.iterations=60000").code, 0)
+        at_once = self.tour()
+        shutil.rmtree(self.folder / "saved")
+        self.assertEqual(self.troupe("run", self.app(whole), "--set", "stop.iterations=33000").code, 0)
+        self.assertNotEqual(self.tour(), at_once)
+        more = self.troupe("run", self.app(whole), "--resume", "--set", "stop.iterations=60000", "--json")
         self.assertEqual(more.code, 0, str(more))
-        self.assertEqual(more.event("sweep")[-1]["tours"], 80000)
+        self.assertEqual(more.event("sweep")[-1]["tours"], 60000)
+        self.assertEqual(self.tour(), at_once)
         fewer = self.troupe("run", self.app(whole), "--resume", "--set", "schedule.workers=3")
         self.assertEqual(fewer.code, 2, str(fewer))
         self.assertIn("each worker has a colony", fewer.err)
