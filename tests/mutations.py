@@ -1039,7 +1039,7 @@ MUTATIONS = [
     Mutation("an exchange that leaves several closed ways is taken for a tour",
              "apps/tsp/tour_crossing.cpp",
              "    return ways == 1 ? gain : join_ways(gain, ways);",
-             "    return gain;",
+             "    return ways > 0 ? gain : 0;",
              "unit_tsp", "crossings_of_tsp/a_tour_takes_over_what_shortens_it"),
     Mutation("cycles of two tours are taken over though others have changed their edges",
              "apps/tsp/tour_crossing.cpp",
