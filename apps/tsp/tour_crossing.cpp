@@ -15,22 +15,6 @@ constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 // Of a closed way that is joined to another: cities at which it may be opened.
 constexpr std::size_t openings_max = 500;
 
-std::size_t at(city c) noexcept {
-    return static_cast<std::size_t>(c);
-}
-
-bool has(const std::array<city, 2>& both, city c) noexcept {
-    return both[0] == c || both[1] == c;
-}
-
-void set_neighbours(std::span<const city> tour, std::vector<std::array<city, 2>>& all) {
-    city before = tour.back();
-    for (std::size_t i = 0; i < tour.size(); ++i) {
-        all[at(tour[i])] = {before, tour[i + 1 < tour.size() ? i + 1 : 0]};
-        before = tour[i];
-    }
-}
-
 } // namespace
 
 tour_crossing::tour_crossing(const instance& of, const candidates& near)

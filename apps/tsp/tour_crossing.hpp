@@ -18,6 +18,7 @@
 
 #include "apps/tsp/candidates.hpp"
 #include "apps/tsp/instance.hpp"
+#include "apps/tsp/neighbours.hpp"
 #include "schemas/base/random.hpp"
 
 namespace troupe::tsp {
@@ -34,7 +35,6 @@ class tour_crossing {
                          random_stream& random);
 
   private:
-    using neighbours = std::array<city, 2>;
     using index = std::uint32_t;
     // Cities, in cycles_: an edge of `mine` from the first to the second, one of the other tour to the third, and so on.
     struct cycle {

@@ -1,8 +1,9 @@
 #include "apps/tsp/tour_merge.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
+
+#include "apps/tsp/neighbours.hpp"
 
 namespace troupe::tsp {
 
@@ -10,23 +11,9 @@ namespace {
 
 constexpr int walks_max = 256;
 
-using neighbours = std::array<city, 2>;
-
-std::size_t at(city c) noexcept {
-    return static_cast<std::size_t>(c);
-}
-
-bool has(const neighbours& both, city c) noexcept {
-    return both[0] == c || both[1] == c;
-}
-
 std::vector<neighbours> neighbours_in(std::span<const city> tour) {
     std::vector<neighbours> all(tour.size());
-    city before = tour.back();
-    for (std::size_t i = 0; i < tour.size(); ++i) {
-        all[at(tour[i])] = {before, tour[i + 1 < tour.size() ? i + 1 : 0]};
-        before = tour[i];
-    }
+    set_neighbours(tour, all);
     return all;
 }
 
