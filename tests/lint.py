@@ -239,7 +239,7 @@ def check_prose(root, path):
                 yield f"{relative}:{number}: there is no {word}"
 
 
-# A step of the tour: | 3 | `actors/data/data_source.cpp` | `data_source::feed` | what happens |
+# A step of the tour: | 3 | `actors/data/samples/data_source.cpp` | `data_source::feed` | what happens |
 TOUR = "actors/README.md"
 STEP = re.compile(r"\| \d+ \| `([^`]+)` \| `([^`]+)` \|")
 

@@ -1,7 +1,7 @@
 // A matrix in files as the data of a run of a program.
 #pragma once
 
-#include "actors/data/matrix_source.hpp"
+#include "actors/data/matrix/matrix_source.hpp"
 #include "actors/scheduled/data_pieces.hpp"
 
 namespace troupe::scheduled {

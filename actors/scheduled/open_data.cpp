@@ -4,10 +4,10 @@
 
 #include <capnp/schema.h>
 
-#include "actors/data/content_hash.hpp"
-#include "actors/data/documents.hpp"
-#include "actors/data/input_file.hpp"
-#include "actors/data/ratings.hpp"
+#include "actors/data/files/content_hash.hpp"
+#include "actors/data/files/input_file.hpp"
+#include "actors/data/sparse/documents.hpp"
+#include "actors/data/sparse/ratings.hpp"
 #include "actors/scheduled/matrix_pieces.hpp"
 #include "actors/scheduled/sparse_pieces.hpp"
 

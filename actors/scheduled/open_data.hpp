@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "actors/data/data_rule.hpp"
+#include "actors/data/matrix/data_rule.hpp"
 #include "actors/scheduled/data_pieces.hpp"
 #include "schemas/program_app.capnp.h"
 

@@ -67,7 +67,7 @@
 #include <capnp/any.h>
 #include <capnp/schema.h>
 
-#include "actors/data/data_rule.hpp"
+#include "actors/data/matrix/data_rule.hpp"
 #include "actors/run/run_events.hpp"
 #include "actors/scheduled/payload.hpp"
 #include "actors/scheduled/rotation.hpp"

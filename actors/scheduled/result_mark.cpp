@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/checkpoint/file_writer.hpp"
-#include "actors/data/input_file.hpp"
+#include "actors/data/files/input_file.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "schemas/base/printable.hpp"
 

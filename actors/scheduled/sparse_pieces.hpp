@@ -4,7 +4,7 @@
 // is held out makes no work; pieces have its tensors only if it is there.
 #pragma once
 
-#include "actors/data/sparse_rows.hpp"
+#include "actors/data/sparse/sparse_rows.hpp"
 #include "actors/scheduled/data_pieces.hpp"
 
 namespace troupe::scheduled {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_store.hpp"
-#include "actors/data/dataset.hpp"
+#include "actors/data/samples/dataset.hpp"
 #include "schemas/app.capnp.h"
 
 namespace troupe {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "actors/data/dataset.hpp"
+#include "actors/data/samples/dataset.hpp"
 #include "actors/training/plan/training_app.hpp"
 
 namespace troupe {

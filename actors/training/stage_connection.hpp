@@ -2,7 +2,7 @@
 // Pure.
 #pragma once
 
-#include "actors/data/data_source.hpp"
+#include "actors/data/samples/data_source.hpp"
 #include "actors/training/plan/plan.hpp"
 #include "actors/training/run_course.hpp"
 #include "actors/training/training_cast.hpp"

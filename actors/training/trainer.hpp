@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_store.hpp"
-#include "actors/data/dataset.hpp"
+#include "actors/data/samples/dataset.hpp"
 #include "actors/runtime/actor.hpp"
 #include "actors/training/epoch_tally.hpp"
 #include "actors/training/plan/plan.hpp"

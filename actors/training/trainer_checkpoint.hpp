@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_store.hpp"
-#include "actors/data/dataset.hpp"
+#include "actors/data/samples/dataset.hpp"
 #include "actors/runtime/work_queue.hpp"
 #include "actors/training/plan/plan.hpp"
 #include "actors/training/run_course.hpp"

@@ -1,5 +1,5 @@
 // The trainer's setup: it measures layers, makes the plan, has its actors spawned and connects the stages.
-#include "actors/data/data_source.hpp"
+#include "actors/data/samples/data_source.hpp"
 #include "actors/messages.hpp"
 #include "actors/runtime/well_known.hpp"
 #include "actors/training/role_options.hpp"

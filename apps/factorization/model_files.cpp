@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/data/npy_elements.hpp"
+#include "actors/data/files/npy_elements.hpp"
 #include "actors/scheduled/damaged_result.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/factorization/factorization_limits.hpp"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <iterator>
 
-#include "actors/data/ratings.hpp"
+#include "actors/data/sparse/ratings.hpp"
 #include "actors/scheduled/named_numbers.hpp"
 #include "apps/factorization/factorization_limits.hpp"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "actors/data/data_rule.hpp"
+#include "actors/data/matrix/data_rule.hpp"
 #include "apps/lasso/settings.hpp"
 
 namespace troupe::lasso {

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/data/line_reader.hpp"
-#include "actors/data/npy_elements.hpp"
-#include "actors/data/text_number.hpp"
+#include "actors/data/files/line_reader.hpp"
+#include "actors/data/files/npy_elements.hpp"
+#include "actors/data/files/text_number.hpp"
 #include "actors/scheduled/damaged_result.hpp"
 #include "apps/lasso/lasso_limits.hpp"
 #include "apps/lasso/result_files.hpp"

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/data/npy_elements.hpp"
+#include "actors/data/files/npy_elements.hpp"
 #include "actors/scheduled/damaged_result.hpp"
 #include "apps/lda/lda_limits.hpp"
 #include "apps/lda/topic_model.hpp"

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "actors/data/data_rule.hpp"
+#include "actors/data/matrix/data_rule.hpp"
 #include "actors/scheduled/data_pieces.hpp"
 #include "kernels/tensor/tensor.hpp"
 #include "schemas/base/error.hpp"

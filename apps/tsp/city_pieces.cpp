@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "actors/data/content_hash.hpp"
+#include "actors/data/files/content_hash.hpp"
 #include "apps/tsp/instance_file.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 

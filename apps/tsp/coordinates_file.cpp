@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "actors/data/text_number.hpp"
+#include "actors/data/files/text_number.hpp"
 #include "apps/tsp/instance_file.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "apps/tsp/tsplib_lines.hpp"

@@ -12,7 +12,7 @@
 // files. Source: Reinelt, TSPLIB 95.
 #pragma once
 
-#include "actors/data/line_reader.hpp"
+#include "actors/data/files/line_reader.hpp"
 #include "apps/tsp/instance.hpp"
 #include "schemas/base/error.hpp"
 

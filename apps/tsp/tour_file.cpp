@@ -4,8 +4,8 @@
 #include <fstream>
 #include <functional>
 
-#include "actors/data/line_reader.hpp"
-#include "actors/data/text_number.hpp"
+#include "actors/data/files/line_reader.hpp"
+#include "actors/data/files/text_number.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "apps/tsp/tsplib_lines.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "actors/data/text_number.hpp"
+#include "actors/data/files/text_number.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "schemas/base/quantities.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "actors/data/line_reader.hpp"
+#include "actors/data/files/line_reader.hpp"
 #include "schemas/base/error.hpp"
 
 namespace troupe::tsp {

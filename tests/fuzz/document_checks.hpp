@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "actors/data/documents.hpp"
+#include "actors/data/sparse/documents.hpp"
 #include "schemas/base/limits.hpp"
 #include "tests/fuzz/target.hpp"
 

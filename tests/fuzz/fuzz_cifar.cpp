@@ -1,7 +1,7 @@
 // Fuzz target: arbitrary bytes as a file of CIFAR-10 and of CIFAR-100, plain or gzip.
 #include <capnp/message.h>
 
-#include "actors/data/cifar_reader.hpp"
+#include "actors/data/samples/cifar_reader.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/made_files.hpp"

@@ -1,6 +1,6 @@
 // Fuzz target: arbitrary bytes as CSV, with and without a target column, and as a file of targets; plain or gzip.
-#include "actors/data/csv_rows.hpp"
-#include "actors/data/target_vector.hpp"
+#include "actors/data/matrix/csv_rows.hpp"
+#include "actors/data/matrix/target_vector.hpp"
 #include "tests/fuzz/matrix_checks.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/support/made_files.hpp"

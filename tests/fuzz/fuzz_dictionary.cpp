@@ -1,5 +1,5 @@
 // Fuzz target: arbitrary bytes as the index of a dictionary, and as its texts; plain or gzip.
-#include "actors/data/dictionary.hpp"
+#include "actors/data/sparse/dictionary.hpp"
 #include "tests/fuzz/document_checks.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/support/made_files.hpp"

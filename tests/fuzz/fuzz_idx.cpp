@@ -1,5 +1,5 @@
 // Fuzz target: arbitrary bytes as an IDX file of images, and as one of labels; plain or gzip.
-#include "actors/data/idx_reader.hpp"
+#include "actors/data/files/idx_file.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/made_files.hpp"

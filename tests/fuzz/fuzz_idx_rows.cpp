@@ -1,6 +1,6 @@
 // Fuzz target: arbitrary bytes as IDX images in rows, and as labels that are targets; plain or gzip.
-#include "actors/data/idx_rows.hpp"
-#include "actors/data/target_vector.hpp"
+#include "actors/data/matrix/idx_rows.hpp"
+#include "actors/data/matrix/target_vector.hpp"
 #include "tests/fuzz/matrix_checks.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/support/made_files.hpp"

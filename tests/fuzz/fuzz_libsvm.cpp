@@ -1,5 +1,5 @@
 // Fuzz target: arbitrary bytes as lines of libsvm; plain or gzip.
-#include "actors/data/libsvm_rows.hpp"
+#include "actors/data/matrix/libsvm_rows.hpp"
 #include "tests/fuzz/matrix_checks.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/support/made_files.hpp"

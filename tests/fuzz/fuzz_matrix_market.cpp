@@ -1,5 +1,5 @@
 // Fuzz target: arbitrary bytes as a matrix of Matrix Market; plain or gzip.
-#include "actors/data/matrix_market_rows.hpp"
+#include "actors/data/matrix/matrix_market_rows.hpp"
 #include "tests/fuzz/matrix_checks.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/support/made_files.hpp"

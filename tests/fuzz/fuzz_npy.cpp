@@ -1,5 +1,5 @@
 // Fuzz target: arbitrary bytes as an array of NumPy, of inputs and of labels; plain or gzip.
-#include "actors/data/npy_reader.hpp"
+#include "actors/data/samples/npy_reader.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/made_files.hpp"

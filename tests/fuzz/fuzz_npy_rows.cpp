@@ -1,6 +1,6 @@
 // Fuzz target: arbitrary bytes as a matrix of NumPy, in either order, and as a vector of targets; plain or gzip.
-#include "actors/data/npy_rows.hpp"
-#include "actors/data/target_vector.hpp"
+#include "actors/data/matrix/npy_rows.hpp"
+#include "actors/data/matrix/target_vector.hpp"
 #include "tests/fuzz/matrix_checks.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/support/made_files.hpp"

@@ -1,5 +1,5 @@
 // Fuzz target: arbitrary bytes as ratings, for training and held out; plain or gzip.
-#include "actors/data/ratings.hpp"
+#include "actors/data/sparse/ratings.hpp"
 #include "tests/fuzz/document_checks.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/support/made_files.hpp"

@@ -1,5 +1,5 @@
 // Fuzz target: arbitrary bytes as an archive with a sparse matrix of SciPy, and as the file that comes with a name alone.
-#include "actors/data/scipy_rows.hpp"
+#include "actors/data/matrix/scipy_rows.hpp"
 #include "tests/fuzz/matrix_checks.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/support/made_files.hpp"

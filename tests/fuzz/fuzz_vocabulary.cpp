@@ -1,7 +1,7 @@
 // Fuzz target: arbitrary bytes as a vocabulary of SentencePiece.
 #include <sentencepiece_trainer.h>
 
-#include "actors/data/subwords.hpp"
+#include "actors/data/samples/subwords.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/made_files.hpp"

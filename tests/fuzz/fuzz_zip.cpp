@@ -1,6 +1,6 @@
 // Fuzz target: arbitrary bytes as a zip archive of arrays.
-#include "actors/data/npy_header.hpp"
-#include "actors/data/zip_member.hpp"
+#include "actors/data/files/npy_header.hpp"
+#include "actors/data/files/zip_member.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/made_files.hpp"

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "actors/data/matrix_source.hpp"
-#include "actors/data/table_rows.hpp"
+#include "actors/data/matrix/matrix_source.hpp"
+#include "actors/data/matrix/table_rows.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace troupe::fuzz {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/data/matrix_source.hpp"
+#include "actors/data/matrix/matrix_source.hpp"
 
 using namespace troupe;
 

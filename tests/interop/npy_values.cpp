@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/data/npy_reader.hpp"
+#include "actors/data/samples/npy_reader.hpp"
 
 using namespace troupe;
 

@@ -5,13 +5,13 @@
 
 #include "actors/agent/node_agent.hpp"
 #include "actors/checkpoint/checkpoint_store.hpp"
-#include "actors/data/dataset.hpp"
+#include "actors/data/samples/dataset.hpp"
 #include "actors/pipeline/layer_profiler.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/training/plan/plan.hpp"
 #include "actors/training/plan/training_app.hpp"
+#include "actors/training/roles/training_roles.hpp"
 #include "actors/training/trainer.hpp"
-#include "actors/training/training_roles.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "tests/support/all_messages.hpp"
 

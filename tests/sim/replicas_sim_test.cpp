@@ -4,7 +4,7 @@
 
 #include "actors/agent/node_agent.hpp"
 #include "actors/training/plan/training_app.hpp"
-#include "actors/training/training_roles.hpp"
+#include "actors/training/roles/training_roles.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "schemas/collective.capnp.h"
 #include "tests/sim/replicas_sim.hpp"

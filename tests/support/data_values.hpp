@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "actors/data/dataset.hpp"
+#include "actors/data/samples/dataset.hpp"
 
 namespace troupe::test {
 

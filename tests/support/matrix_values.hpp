@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "actors/data/matrix_source.hpp"
+#include "actors/data/matrix/matrix_source.hpp"
 #include "tests/support/data_files.hpp"
 
 namespace troupe::test {

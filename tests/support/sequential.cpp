@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "actors/data/batches.hpp"
-#include "actors/data/dataset.hpp"
+#include "actors/data/samples/batches.hpp"
+#include "actors/data/samples/dataset.hpp"
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "kernels/codec/number_form.hpp"

@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "actors/data/batches.hpp"
-#include "actors/data/dataset.hpp"
+#include "actors/data/samples/batches.hpp"
+#include "actors/data/samples/dataset.hpp"
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "kernels/cpu/cpu_operations.hpp"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "actors/data/batches.hpp"
+#include "actors/data/samples/batches.hpp"
 #include "actors/training/samples.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/graph/stage_program.hpp"

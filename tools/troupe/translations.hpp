@@ -1,7 +1,7 @@
 // Translation of sentences by a trained model, token by token.
 #pragma once
 
-#include "actors/data/translation.hpp"
+#include "actors/data/samples/translation.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "tools/troupe/saved_weights.hpp"

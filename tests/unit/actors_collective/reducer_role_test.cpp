@@ -1,7 +1,7 @@
 // What the role of a reducer takes, and which of its actors that is.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/collective/reducer_role.hpp"
+#include "actors/training/roles/reducer_role.hpp"
 #include "schemas/collective.capnp.h"
 #include "tests/support/role_stage.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "actors/data/batches.hpp"
+#include "actors/data/samples/batches.hpp"
 #include "tests/support/data_values.hpp"
 
 using namespace troupe;

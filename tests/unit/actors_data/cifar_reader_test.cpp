@@ -2,7 +2,7 @@
 
 #include <capnp/message.h>
 
-#include "actors/data/cifar_reader.hpp"
+#include "actors/data/samples/cifar_reader.hpp"
 #include "tests/support/data_files.hpp"
 #include "tests/support/data_values.hpp"
 

@@ -1,7 +1,7 @@
 // Whether data is what a model takes.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/data/dataset.hpp"
+#include "actors/data/samples/dataset.hpp"
 
 using namespace troupe;
 

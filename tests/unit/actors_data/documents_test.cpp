@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "actors/data/documents.hpp"
-#include "actors/data/text_words.hpp"
+#include "actors/data/sparse/documents.hpp"
+#include "actors/data/sparse/text_words.hpp"
 
 using namespace troupe;
 using namespace troupe::test;

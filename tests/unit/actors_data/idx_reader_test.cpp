@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "actors/data/idx_reader.hpp"
+#include "actors/data/files/idx_file.hpp"
+#include "actors/data/samples/idx_reader.hpp"
 #include "schemas/base/random.hpp"
 #include "tests/support/data_files.hpp"
 #include "tests/support/data_values.hpp"

@@ -5,7 +5,7 @@
 
 #include <capnp/message.h>
 
-#include "actors/data/batches.hpp"
+#include "actors/data/samples/batches.hpp"
 #include "tests/support/data_values.hpp"
 
 using namespace troupe;

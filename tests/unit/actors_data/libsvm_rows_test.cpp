@@ -1,6 +1,6 @@
 #include "tests/support/matrix_values.hpp"
 
-#include "actors/data/libsvm_rows.hpp"
+#include "actors/data/matrix/libsvm_rows.hpp"
 
 using namespace troupe;
 using namespace troupe::test;

@@ -1,6 +1,6 @@
 #include "tests/support/matrix_values.hpp"
 
-#include "actors/data/table_rows.hpp"
+#include "actors/data/matrix/table_rows.hpp"
 
 using namespace troupe;
 using namespace troupe::test;

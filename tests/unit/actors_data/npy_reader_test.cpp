@@ -2,7 +2,7 @@
 
 #include <capnp/message.h>
 
-#include "actors/data/npy_reader.hpp"
+#include "actors/data/samples/npy_reader.hpp"
 #include "schemas/base/random.hpp"
 #include "tests/support/data_files.hpp"
 #include "tests/support/data_values.hpp"

@@ -1,5 +1,5 @@
 // Ratings in files of several formats.
-#include "actors/data/ratings.hpp"
+#include "actors/data/sparse/ratings.hpp"
 
 #include "tests/support/data_files.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <capnp/message.h>
 
-#include "actors/data/synthetic.hpp"
+#include "actors/data/samples/synthetic.hpp"
 #include "tests/support/data_values.hpp"
 
 using namespace troupe;

@@ -2,7 +2,7 @@
 
 #include <capnp/message.h>
 
-#include "actors/data/text_reader.hpp"
+#include "actors/data/samples/text_reader.hpp"
 #include "tests/support/data_files.hpp"
 #include "tests/support/data_values.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <capnp/message.h>
 
-#include "actors/data/subwords.hpp"
-#include "actors/data/translation.hpp"
+#include "actors/data/samples/subwords.hpp"
+#include "actors/data/samples/translation.hpp"
 #include "tests/support/data_files.hpp"
 #include "tests/support/data_values.hpp"
 

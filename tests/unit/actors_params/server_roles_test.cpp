@@ -1,7 +1,7 @@
 // What the roles of a parameter server take.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/params/server_roles.hpp"
+#include "actors/training/roles/server_roles.hpp"
 #include "schemas/params.capnp.h"
 #include "tests/support/role_stage.hpp"
 

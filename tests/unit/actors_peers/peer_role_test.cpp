@@ -1,7 +1,7 @@
 // What the role of a peer takes.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/peers/peer_role.hpp"
+#include "actors/training/roles/peer_role.hpp"
 #include "schemas/peers.capnp.h"
 #include "tests/support/role_stage.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "actors/agent/node_agent.hpp"
 #include "actors/messages.hpp"
-#include "actors/pipeline/stage_role.hpp"
+#include "actors/training/roles/stage_role.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/training.capnp.h"

@@ -9,8 +9,8 @@
 
 #include "actors/agent/node_agent.hpp"
 #include "actors/runtime/timers.hpp"
+#include "actors/training/roles/training_roles.hpp"
 #include "actors/training/trainer.hpp"
-#include "actors/training/training_roles.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/cpu/product_loops.hpp"

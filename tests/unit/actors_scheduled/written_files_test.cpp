@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "actors/data/npy_elements.hpp"
+#include "actors/data/files/npy_elements.hpp"
 #include "tests/support/data_files.hpp"
 
 using namespace troupe;

@@ -1,0 +1,131 @@
+#include "actors/data/files/npy_elements.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "actors/data/files/zip_member.hpp"
+
+namespace troupe {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "elements are little-endian, and are read as they are");
+
+constexpr std::size_t piece_bytes = 1u << 16;
+constexpr std::string_view archive = ".npz";
+
+std::size_t colon_of(const std::string& name) noexcept {
+    const std::size_t dot = name.rfind(".npz:");
+    return dot == std::string::npos ? dot : dot + archive.size();
+}
+
+// Converts elements one by one; the first that cannot be taken, or as many as there are.
+template <class Stored, class Value>
+std::size_t convert(std::span<const std::uint8_t> bytes, std::span<Value> into) {
+    for (std::size_t i = 0; i < into.size(); ++i) {
+        Stored element;
+        std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
+        into[i] = static_cast<Value>(element);
+        if constexpr (std::is_floating_point_v<Stored> && std::is_floating_point_v<Value>)
+            if (!std::isfinite(into[i]))
+                return i;
+    }
+    return into.size();
+}
+
+template <class Value>
+std::size_t convert(npy_type from, std::span<const std::uint8_t> bytes, std::span<Value> into) {
+    switch (from) {
+    case npy_type::u1:
+        return convert<std::uint8_t>(bytes, into);
+    case npy_type::i4:
+        return convert<std::int32_t>(bytes, into);
+    case npy_type::i8:
+        return convert<std::int64_t>(bytes, into);
+    case npy_type::f4:
+        return convert<float>(bytes, into);
+    default:
+        return convert<double>(bytes, into);
+    }
+}
+
+} // namespace
+
+bool names_npz_member(const std::string& name) noexcept {
+    return colon_of(name) != std::string::npos;
+}
+
+result<input_file> open_npy(const std::string& name) {
+    if (const std::size_t colon = colon_of(name); colon != std::string::npos)
+        return open_zip_member(name.substr(0, colon), name.substr(colon + 1), ".npy");
+    if (name.ends_with(archive))
+        return open_zip_member(name, "", ".npy");
+    return input_file::open(name);
+}
+
+result<npy_elements> npy_elements::open(const std::string& name, npy_order allowed) {
+    auto in = open_npy(name);
+    return in ? open(std::move(*in), allowed) : in.failure();
+}
+
+result<npy_elements> npy_elements::open(input_file in, npy_order allowed) {
+    auto header = read_npy_header(in, allowed);
+    if (!header)
+        return header.failure();
+    return npy_elements{std::move(in), std::move(*header)};
+}
+
+std::string npy_elements::place_of(std::uint64_t element) const {
+    if (header_.shape.size() != 2)
+        return "element " + std::to_string(element);
+    const bool is_c = header_.order == npy_order::c;
+    const std::uint64_t inner = header_.shape[is_c ? 1 : 0];
+    return "row " + std::to_string(is_c ? element / inner : element % inner) + ", column " +
+           std::to_string(is_c ? element % inner : element / inner);
+}
+
+error npy_elements::fail(std::string_view sentence, std::uint64_t before_last) const {
+    const std::uint64_t element = done_ - std::min(done_, before_last + 1);
+    return in_.fail(first_ + element * size_of(header_.type),
+                    place_of(element).append(" ").append(sentence));
+}
+
+result<void> npy_elements::refill() {
+    const std::uint64_t left = (header_.elements - done_) * size_of(header_.type);
+    piece_.resize(std::min<std::uint64_t>(piece_bytes, left));
+    piece_at_ = 0;
+    return in_.read(piece_, "the elements");
+}
+
+template <class Value>
+result<void> npy_elements::read_as(std::span<Value> into) {
+    TROUPE_CHECK(into.size() <= header_.elements - done_, "an array's reader knows its length");
+    TROUPE_CHECK(std::is_floating_point_v<Value> || is_whole(), "whole numbers are stored as such");
+    const std::size_t width = size_of(header_.type);
+    while (!into.empty()) {
+        if (piece_at_ == piece_.size())
+            if (auto filled = refill(); !filled)
+                return filled;
+        const auto bytes = std::span{piece_}.subspan(piece_at_);
+        const auto part = into.first(std::min(bytes.size() / width, into.size()));
+        const std::size_t good = convert(header_.type, bytes, part);
+        piece_at_ += part.size() * width;
+        done_ += std::min(good + 1, part.size());
+        if (good < part.size())
+            return fail(std::is_same_v<Value, float>
+                            ? "is not a finite 32-bit number; clean the data"
+                            : "is not a finite number; clean the data");
+        into = into.subspan(part.size());
+    }
+    return {};
+}
+
+template result<void> npy_elements::read_as(std::span<float>);
+template result<void> npy_elements::read_as(std::span<double>);
+template result<void> npy_elements::read_as(std::span<std::int64_t>);
+
+} // namespace troupe

@@ -1,0 +1,85 @@
+#include "actors/data/files/text_number.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "schemas/base/printable.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr std::size_t shown_bytes_max = 40;
+
+// Any number of the format, also one that is not finite.
+std::optional<double> any_number(std::string_view text) {
+    if (text.size() > 1 && text[0] == '+' && text[1] != '-')
+        text.remove_prefix(1);
+    double number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, failed] = std::from_chars(text.data(), end, number);
+    if (stopped != end || failed == std::errc::invalid_argument)
+        return std::nullopt;
+    if (failed == std::errc{})
+        return number;
+    long double wide = 0; // too large, or as good as 0
+    if (std::from_chars(text.data(), end, wide).ec != std::errc{})
+        return std::numeric_limits<double>::infinity();
+    return static_cast<double>(wide);
+}
+
+} // namespace
+
+std::string_view trimmed(std::string_view text) noexcept {
+    constexpr std::string_view blanks = " \t";
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos)
+        return {};
+    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string_view take_word(std::string_view& text) noexcept {
+    text = trimmed(text);
+    const std::string_view word = text.substr(0, text.find_first_of(" \t"));
+    text = trimmed(text.substr(word.size()));
+    return word;
+}
+
+std::string quoted(std::string_view text) {
+    return "\"" + printable(text, shown_bytes_max) + "\"";
+}
+
+std::optional<std::uint64_t> whole_number(std::string_view text) noexcept {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, failed] = std::from_chars(text.data(), end, number);
+    return failed == std::errc{} && stopped == end ? std::optional{number} : std::nullopt;
+}
+
+std::optional<double> text_number(std::string_view text) {
+    const auto number = any_number(text);
+    return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+std::optional<float> text_float(std::string_view text) {
+    const auto number = any_number(text);
+    if (!number)
+        return std::nullopt;
+    const float rounded = static_cast<float>(*number);
+    return std::isfinite(rounded) ? std::optional{rounded} : std::nullopt;
+}
+
+std::string why_no_number(std::string_view text, std::string_view if_large) {
+    const std::string shown = printable(text, shown_bytes_max);
+    if (text.empty())
+        return "a number is missing; fill it in, or leave the row out";
+    const auto number = any_number(text);
+    if (!number)
+        return "\"" + shown + "\" is not a number; write decimals with a point, as -1.5 or 1e-3";
+    if (std::isnan(*number))
+        return "\"" + shown + "\" is not a number; fill in missing values, or leave the row out";
+    return shown + " is no finite 32-bit number; " + std::string{if_large};
+}
+
+} // namespace troupe

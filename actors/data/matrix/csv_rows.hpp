@@ -1,0 +1,60 @@
+// Reader of CSV: text with a row a line and its numbers separated by commas, semicolons or tabs, plain or gzip.
+//
+// The first line decides: a tab in it separates, else a semicolon, else a comma; separators in "double quotes" do not
+// count. It has the names of the columns if nothing in it is a number. Names and numbers may be quoted, and have blanks
+// around them, and "# " before the first name is no part of it. Blank lines are passed over. Rows are dense, and all of one
+// length. Missing numbers are refused.
+//
+// Errors: as in line_reader.hpp; errc::usage for a target column that the file has not. Columns count from 0 in messages, as
+// in matrix_settings::target_column.
+#pragma once
+
+#include "actors/data/files/line_reader.hpp"
+#include "actors/data/matrix/table_rows.hpp"
+
+namespace troupe {
+
+struct csv_settings {
+    std::string path;
+    std::string target_column; // as in matrix_settings, all
+    std::optional<bool> has_header;
+    bool needs_target_column = true;
+};
+
+class csv_rows final : public table_rows {
+  public:
+    static result<csv_rows> open(const csv_settings& settings);
+
+    const table_form& form() const noexcept override { return form_; }
+    result<bool> append_row(row_block& to) override;
+    result<void> rewind() override;
+    error fail(std::string_view sentence) const override { return lines_.fail(sentence); }
+    // Of numbers in a line.
+    std::size_t width() const noexcept { return width_; }
+    // The number of the line that was read last.
+    std::uint64_t line() const noexcept { return lines_.line(); }
+
+  private:
+    csv_rows(csv_settings settings, line_reader lines)
+        : settings_{std::move(settings)}, lines_{std::move(lines)} {}
+    result<void> read_first_line();
+    result<void> choose_target(const std::vector<std::string>& names);
+    result<void> skip_header();
+    // The targets, if nobody needs them: the cell may hold anything.
+    bool is_passed_over(std::size_t cell) const noexcept {
+        return cell == target_ && !settings_.needs_target_column;
+    }
+    std::string column_name(std::size_t cell) const;
+    error wrong_number(std::size_t cell, std::string_view text) const;
+    error wrong_width(std::size_t numbers) const;
+
+    csv_settings settings_;
+    line_reader lines_;
+    table_form form_;
+    char separator_ = ',';
+    bool has_header_ = false;
+    std::size_t width_ = 0;             // the target included
+    std::optional<std::size_t> target_; // its place in a line
+};
+
+} // namespace troupe

@@ -1,0 +1,111 @@
+// The formats of matrix_source.hpp, and how a matrix comes by its targets.
+#include <algorithm>
+#include <iterator>
+#include <new>
+
+#include "actors/data/files/zip_member.hpp"
+#include "actors/data/matrix/csv_rows.hpp"
+#include "actors/data/matrix/idx_rows.hpp"
+#include "actors/data/matrix/libsvm_rows.hpp"
+#include "actors/data/matrix/matrix_market_rows.hpp"
+#include "actors/data/matrix/npy_rows.hpp"
+#include "actors/data/matrix/scipy_rows.hpp"
+#include "actors/data/matrix/table_format.hpp"
+#include "actors/data/matrix/table_rows.hpp"
+#include "actors/data/matrix/target_vector.hpp"
+
+namespace troupe {
+
+namespace {
+
+using opened_rows = result<std::unique_ptr<table_rows>>;
+
+error with_key(const named_file& file, const error& why) {
+    return file.key.empty() ? why : why.in(file.key);
+}
+
+template <class Rows>
+opened_rows as_table(result<Rows> rows) {
+    if (!rows)
+        return rows.failure();
+    return std::unique_ptr<table_rows>{std::make_unique<Rows>(std::move(*rows))};
+}
+
+opened_rows open_archive(const std::string& path) {
+    const auto members = zip_member_names(path, ".npy");
+    if (!members)
+        return members.failure();
+    return looks_like_scipy(*members) ? open_scipy_rows(path) : open_npy_rows(path);
+}
+
+opened_rows open_rows(const matrix_settings& settings) {
+    const std::string& name = settings.features.path;
+    const auto format = table_format_of(name);
+    if (!format)
+        return format.failure();
+    const bool is_csv_meant =
+        (!settings.target_column.empty() && settings.needs_target_column) || settings.has_header;
+    if (*format == table_format::csv)
+        return as_table(csv_rows::open(
+            {name, settings.target_column, settings.has_header, settings.needs_target_column}));
+    if (is_csv_meant)
+        return error{errc::usage, name + ": target_column and has_header are for CSV files, which "
+                                         "this is not; leave them out"};
+    switch (*format) {
+    case table_format::npy:
+        return open_npy_rows(name);
+    case table_format::archive:
+        return open_archive(name);
+    case table_format::idx:
+        return as_table(idx_rows::open(name));
+    case table_format::matrix_market:
+        return open_matrix_market_rows(name);
+    default:
+        return as_table(libsvm_rows::open(name));
+    }
+}
+
+} // namespace
+
+result<matrix_source> open_matrix(const matrix_settings& settings) {
+    const auto& [features, targets, target_column, has_header, needs_column, rule] = settings;
+    if (!targets.path.empty() && !target_column.empty())
+        return with_key(targets, {errc::usage, targets.path + ": targets and a target_column; give "
+                                                              "one of them"});
+    try {
+        target_vector own;
+        if (!targets.path.empty()) {
+            auto read = read_targets(targets.path, rule);
+            if (!read)
+                return with_key(targets, read.failure());
+            own = std::move(*read);
+        }
+        auto rows = open_rows(settings);
+        if (!rows)
+            return with_key(features, rows.failure());
+        matrix_source source{std::move(*rows)};
+        source.key_ = features.key;
+        if (auto done = source.survey(rule, targets.path.empty() && source.shape_.has_targets);
+            !done)
+            return done.failure();
+        if (targets.path.empty())
+            return source;
+        if (own.values.size() != source.shape_.rows)
+            return with_key(targets,
+                            {errc::data, own.end + ": " + std::to_string(own.values.size()) +
+                                             " targets, but " + features.path + " has " +
+                                             std::to_string(source.shape_.rows) +
+                                             " rows; give each row one"});
+        source.targets_ = std::move(own.values);
+        source.shape_.has_targets = true;
+        source.shape_.same_target.reset();
+        if (std::ranges::count(source.targets_, source.targets_.front()) ==
+            std::ssize(source.targets_))
+            source.shape_.same_target = source.targets_.front();
+        return source;
+    } catch (const std::bad_alloc&) {
+        return with_key(features, {errc::exhausted, features.path + ": no memory for the matrix"});
+    }
+}
+
+} // namespace troupe

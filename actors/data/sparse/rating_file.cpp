@@ -1,0 +1,209 @@
+#include "actors/data/sparse/rating_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "actors/data/files/line_reader.hpp"
+#include "actors/data/files/text_number.hpp"
+#include "actors/data/matrix/matrix_market_rows.hpp"
+#include "actors/data/sparse/text_words.hpp"
+
+namespace troupe {
+
+namespace {
+
+using taker = std::function<std::string(const rating&)>;
+
+// What is between the fields of a line.
+enum class separator { colons, comma, tab, blanks };
+
+separator separator_of(std::string_view line) {
+    if (line.find("::") != std::string_view::npos)
+        return separator::colons;
+    if (line.find(',') != std::string_view::npos)
+        return separator::comma;
+    return line.find('\t') != std::string_view::npos ? separator::tab : separator::blanks;
+}
+
+std::string_view text_of(separator between) {
+    switch (between) {
+    case separator::colons:
+        return "::";
+    case separator::comma:
+        return ",";
+    case separator::tab:
+        return "\t";
+    default:
+        return " ";
+    }
+}
+
+std::string_view unquoted(std::string_view field) {
+    const bool has_quotes = field.size() >= 2 && field.starts_with('"') && field.ends_with('"');
+    return has_quotes ? trimmed(field.substr(1, field.size() - 2)) : field;
+}
+
+// The first fields, whether there are so many, and what is behind them.
+struct rating_fields {
+    std::string_view user, item, value;
+    bool are_there = false;
+    std::string_view rest;
+};
+
+rating_fields fields_of(std::string_view line, separator between) {
+    std::array<std::string_view, 3> fields;
+    std::size_t count = 0;
+    while (count < fields.size() && !line.empty()) {
+        if (between == separator::blanks) {
+            fields[count++] = take_word(line);
+            continue;
+        }
+        const std::string_view mark = text_of(between);
+        const std::size_t end = line.find(mark);
+        fields[count++] = unquoted(trimmed(line.substr(0, end)));
+        line = end == std::string_view::npos ? std::string_view{} : line.substr(end + mark.size());
+    }
+    return {fields[0], fields[1], fields[2], count == fields.size(), unquoted(trimmed(line))};
+}
+
+// Seconds, or a date with or without the time of day.
+bool is_time(std::string_view text) {
+    constexpr std::string_view digits = "0123456789";
+    const std::string_view first = take_word(text);
+    if (text.empty() && text_number(first))
+        return true;
+    return digits.find(first.front()) != std::string_view::npos &&
+           first.find_first_of("-/") != std::string_view::npos &&
+           first.find_first_not_of("0123456789-/.:+TZ") == std::string_view::npos &&
+           text.find_first_not_of("0123456789-.:+Z") == std::string_view::npos;
+}
+
+std::string no_fields(separator between) {
+    const std::string_view mark = between == separator::tab ? " <tab> " : text_of(between);
+    return "a rating is USER" + std::string{mark} + "ITEM" + std::string{mark} +
+           "RATING, as in the first line";
+}
+
+std::string no_number(std::string_view what, std::string_view written) {
+    return "the " + std::string{what} + " " + quoted(written) + " is not a whole number; give " +
+           std::string{what} + "s numbers";
+}
+
+constexpr std::string_view if_large = "leave it out, or divide all ratings";
+
+// Why the line is no rating, or empty.
+std::string parse_rating(std::string_view line, separator between, rating& to) {
+    const rating_fields fields = fields_of(line, between);
+    if (!fields.are_there)
+        return no_fields(between);
+    const auto user = whole_number(fields.user), item = whole_number(fields.item);
+    if (!user)
+        return no_number("user", fields.user);
+    if (!item)
+        return no_number("item", fields.item);
+    const auto value = text_float(fields.value);
+    if (!value)
+        return "the rating: " + why_no_number(fields.value, if_large);
+    if (!fields.rest.empty() && !is_time(fields.rest))
+        return quoted(fields.rest) +
+               " behind the rating is no time, such as 978300760 or 2000-12-31; leave it out";
+    to = {*user, *item, *value};
+    return {};
+}
+
+// Whether the first line has the names of the columns: then why they cannot be those of ratings, or empty.
+std::optional<std::string> check_header(std::string_view line, separator between) {
+    const rating_fields fields = fields_of(line, between);
+    if (between != separator::comma || !fields.are_there || whole_number(fields.user) ||
+        text_number(fields.value))
+        return std::nullopt;
+    if (lower_case(fields.user).find("user") == std::string::npos ||
+        lower_case(fields.value).find("rating") == std::string::npos)
+        return "the columns " + quoted(fields.user) + ", " + quoted(fields.item) + ", " +
+               quoted(fields.value) + "; the first three are the user, the item and the rating";
+    return std::string{};
+}
+
+result<void> read_lines(line_reader& lines, std::string_view first_line, const taker& take) {
+    const separator between = separator_of(first_line);
+    const auto take_line = [&](std::string_view line) -> std::string {
+        rating parsed;
+        std::string why = parse_rating(line, between, parsed);
+        return why.empty() ? take(parsed) : why;
+    };
+    const auto header = check_header(first_line, between);
+    const std::string why = header ? *header : take_line(first_line);
+    if (!why.empty())
+        return lines.fail(why);
+    return for_each_line(lines, [&](std::string_view line) {
+        line = trimmed(line);
+        return line.empty() ? std::string{} : take_line(line);
+    });
+}
+
+// Why a Matrix Market file with this first line holds no ratings, or empty.
+std::string why_no_ratings(std::string_view banner) {
+    const std::string words = lower_case(banner);
+    if (words.find(" pattern") != std::string::npos)
+        return "a pattern says who has rated what, and not how; save ratings with the field real "
+               "or integer";
+    if (words.find(" symmetric") != std::string::npos)
+        return "a symmetric matrix has the same users as items; save ratings as general, with a "
+               "row for each user and a column for each item";
+    return {};
+}
+
+result<void> read_matrix_market(const std::string& path, const taker& take) {
+    const auto rows = open_matrix_market_rows(path);
+    if (!rows)
+        return rows.failure();
+    if (!(*rows)->form().is_sparse)
+        return (*rows)->fail("an array; save ratings as coordinates");
+    row_block row;
+    for (std::uint64_t user = 1;; ++user) {
+        row.indices.clear();
+        row.values.clear();
+        const auto more = (*rows)->append_row(row);
+        if (!more)
+            return more.failure();
+        if (!*more)
+            return {};
+        for (std::size_t i = 0; i < row.indices.size(); ++i) {
+            const auto item = static_cast<std::uint64_t>(row.indices[i]) + 1;
+            if (const std::string why = take({user, item, row.values[i]}); !why.empty())
+                return (*rows)->fail("user " + std::to_string(user) + ", item " +
+                                     std::to_string(item) + ": " + why);
+        }
+    }
+}
+
+} // namespace
+
+result<void> for_each_rating(const std::string& path, const taker& take_any) {
+    const taker take = [&](const rating& r) {
+        if (std::abs(r.value) <= rating_max)
+            return take_any(r);
+        char written[32];
+        const char* const end = std::to_chars(written, written + sizeof written, r.value).ptr;
+        return "the rating " + std::string(written, static_cast<std::size_t>(end - written)) +
+               " is beyond 1e9; " + std::string{if_large};
+    };
+    auto lines = line_reader::open(path);
+    if (!lines)
+        return lines.failure();
+    const auto line = lines->next_filled();
+    if (!line)
+        return line.failure();
+    if (!*line)
+        return lines->fail("the file holds no ratings");
+    const std::string first_line{**line};
+    if (!looks_like_matrix_market(first_line))
+        return read_lines(*lines, first_line, take);
+    if (const std::string why = why_no_ratings(first_line); !why.empty())
+        return lines->fail(why);
+    return read_matrix_market(path, take);
+}
+
+} // namespace troupe
