@@ -51,6 +51,9 @@ struct data_digest {
     std::string key;  // of the app file: "data.matrix.features"
     std::string file; // that it names
     std::uint64_t value = 0;
+    // Of numbers that `value` knows rounded to float32, as they are; none where it has no rounding.
+    std::optional<std::uint64_t> exact = {};
+    bool has_offsets = false; // is dealt less numbers (piece_source::offsets)
 };
 
 // What the data of a run is dealt from. Blocks on files, so it is not for an actor's thread; one thread at a time.
@@ -73,6 +76,9 @@ class piece_source {
     // The rows that follow, at most so many and a few MiB of them; none after the last. In memory of `memory`.
     virtual result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) = 0;
     virtual result<void> rewind() = 0;
+    // What is subtracted from each column before its values are dealt, in float64; empty: nothing. Of matrices that are
+    // dense, for programs that take it (program::takes_offsets).
+    virtual std::vector<double> offsets() const { return {}; }
 };
 
 // Deals rows to workers by their shares: reads the source in order, passes over rows of workers that do not want theirs, and

@@ -134,7 +134,7 @@ void leader::probe_done(proto::ProbeDone::Reader body, const frame& f) {
     tell(run_milestone{report_.milestones, report_.numbers});
     report_.board->reached(shown(report_.milestones, now() - report_.began, report_.numbers));
     if (stands_still)
-        tell(run_note{standstill::sentence});
+        tell(run_note{standstill::sentence(report_.still.best())});
     ++report_.milestones;
     report_.milestone_began = now();
     report_.milestone_phase = report_.phases;

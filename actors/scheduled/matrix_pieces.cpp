@@ -1,6 +1,7 @@
 #include "actors/scheduled/matrix_pieces.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe::scheduled {
 
@@ -20,10 +21,14 @@ class matrix_pieces final : public piece_source {
         return source_.column_entries(column);
     }
     std::vector<std::string> column_names() const override { return source_.shape().column_names; }
+    std::vector<double> offsets() const override { return source_.shape().offsets; }
     std::vector<data_digest> digests() const override { return facts_.digests; }
     std::vector<std::string> notes() const override { return facts_.notes; }
 
     result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
+        if (std::exchange(is_to_rewind_, false))
+            if (auto again = source_.rewind(); !again)
+                return again.failure();
         if (taken_ == block_.rows) {
             auto block = source_.next(bytes_max_);
             if (!block)
@@ -43,10 +48,12 @@ class matrix_pieces final : public piece_source {
         return std::optional{std::move(piece)};
     }
 
+    // Files are opened when rows are asked for: a run that needs none at its end ends without them.
     result<void> rewind() override {
         block_ = {};
         taken_ = 0;
-        return source_.rewind();
+        is_to_rewind_ = true;
+        return {};
     }
 
   private:
@@ -59,7 +66,7 @@ class matrix_pieces final : public piece_source {
             const std::size_t columns = source_.shape().columns;
             return payload_of(
                 memory, std::span<const std::int64_t>{}, std::span<const std::int32_t>{},
-                std::span{block_.values}.subspan(taken_ * columns, count * columns), targets);
+                std::span<const float>{kept(taken_ * columns, count * columns)}, targets);
         }
         const auto first = static_cast<std::size_t>(block_.starts[taken_]);
         const auto entries = static_cast<std::size_t>(block_.starts[taken_ + count]) - first;
@@ -67,7 +74,22 @@ class matrix_pieces final : public piece_source {
         for (std::uint32_t r = 0; r <= count; ++r)
             starts.push_back(block_.starts[taken_ + r] - static_cast<std::int64_t>(first));
         return payload_of(memory, starts, std::span{block_.indices}.subspan(first, entries),
-                          std::span{block_.values}.subspan(first, entries), targets);
+                          std::span<const float>{kept(first, entries)}, targets);
+    }
+
+    // Values of the block as float32, less the offsets of their columns. Dense ones begin with a row.
+    std::vector<float> kept(std::size_t first, std::size_t count) const {
+        const auto values = std::span{block_.values}.subspan(first, count);
+        const std::vector<double>& offsets = source_.shape().offsets;
+        std::vector<float> all(count);
+        if (offsets.empty())
+            std::ranges::transform(values, all.begin(),
+                                   [](double x) { return static_cast<float>(x); });
+        else
+            for (std::size_t at = 0; at < count; at += offsets.size())
+                for (std::size_t j = 0; j < offsets.size(); ++j)
+                    all[at + j] = static_cast<float>(values[at + j] - offsets[j]);
+        return all;
     }
 
     matrix_source source_;
@@ -75,6 +97,7 @@ class matrix_pieces final : public piece_source {
     const matrix_facts facts_;
     row_block block_; // that is being dealt
     std::uint32_t taken_ = 0;
+    bool is_to_rewind_ = false;
 };
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "actors/data/sparse/ratings.hpp"
 #include "actors/scheduled/matrix_pieces.hpp"
 #include "actors/scheduled/sparse_pieces.hpp"
+#include "schemas/base/nearest.hpp"
 
 namespace troupe::scheduled {
 
@@ -18,6 +19,7 @@ namespace {
 using opened_data = result<std::shared_ptr<piece_source>>;
 
 constexpr std::uint64_t piece_bytes = 1u << 20;
+constexpr std::uint64_t block_bytes = 2 * piece_bytes; // of a matrix in float64, dealt as float32
 constexpr const char* target_column_key = "data.matrix.target_column";
 
 data_digest digest_of(const named_file& file, std::uint64_t value) {
@@ -53,6 +55,20 @@ error at_its_key(const error& why, const matrix_settings& settings) {
     return {why.code(), target_column_key + (": " + why.message().substr(found.size()))};
 }
 
+std::string coarse_note(const matrix_shape& shape, const std::string& key) {
+    std::vector<std::string> columns;
+    for (const std::size_t j : shape.coarse_columns)
+        columns.push_back(shape.column_names.empty() ? std::to_string(j)
+                                                     : '"' + shape.column_names[j] + '"');
+    return key + ": the numbers that are kept (float32) of the column" +
+           (shape.coarse > 1 ? "s " : " ") + join(columns) +
+           (shape.coarse > columns.size()
+                ? " and " + std::to_string(shape.coarse - columns.size()) + " more"
+                : "") +
+           " are off by more than a millionth of its spread; subtract a number near its mean in "
+           "the file, or scale it";
+}
+
 std::vector<std::string> notes_on(const matrix_shape& shape, const matrix_settings& settings) {
     std::vector<std::string> notes;
     if (shape.rows > 1 && shape.same_target)
@@ -60,6 +76,8 @@ std::vector<std::string> notes_on(const matrix_shape& shape, const matrix_settin
                          : !settings.target_column.empty() ? std::string{target_column_key}
                                                            : settings.features.key) +
                         ": all rows have the same target, so that no column says anything of it");
+    if (shape.coarse > 0)
+        notes.push_back(coarse_note(shape, settings.features.key));
     std::set<std::string_view> seen;
     for (const std::string& name : shape.column_names)
         if (!seen.insert(name).second) {
@@ -74,6 +92,7 @@ opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use)
     matrix_settings settings = settings_of(data);
     settings.needs_target_column = !use.ignores_targets;
     settings.rule = use.rule;
+    settings.takes_offsets = use.takes_offsets;
     if (!use.file.empty())
         settings.features = {use.file, "--data"};
     if (use.ignores_targets)
@@ -89,7 +108,9 @@ opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use)
                        .notes = notes_on(source->shape(), settings)};
     if (!settings.targets.path.empty())
         facts.digests.push_back(digest_of(settings.targets, source->targets_digest()));
-    return pieces_of(std::move(*source), piece_bytes, std::move(facts));
+    facts.digests.front().exact = source->exact_digest();
+    facts.digests.front().has_offsets = !source->shape().offsets.empty();
+    return pieces_of(std::move(*source), block_bytes, std::move(facts));
 }
 
 // --- documents
@@ -230,6 +251,11 @@ opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
     held.columns = read->items.size();
     held.column_names = as_text(read->items);
     held.row_names = as_text(read->users);
+    if (read->is_coarse)
+        held.notes.push_back(settings.train.key +
+                             ": the ratings that are kept (float32) are off by more than a "
+                             "millionth of their spread; subtract a number near their mean in "
+                             "the files");
     return pieces_of(std::move(held), piece_bytes);
 }
 

@@ -14,6 +14,8 @@ struct data_use {
     // They are not looked at: files of targets are not opened, and a column with that name is left out, whatever it holds,
     // or is not there.
     bool ignores_targets = false;
+    // Whether dense columns may be dealt less a number each (piece_source::offsets).
+    bool takes_offsets = false;
     data_rule* rule = nullptr; // of matrices; null: there is none
     // In the place of the one with the rows; empty: the one that the app file names. All words of its documents are kept
     // that the app file's rules and lists leave, and none of its ratings are held out.

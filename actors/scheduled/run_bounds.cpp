@@ -9,6 +9,7 @@ namespace {
 
 constexpr double same_share = 1e-6;   // of a number that has not changed
 constexpr double fallen_share = 0.99; // of a gap that has
+constexpr double rounding_max = 1e-5; // of a gap that sums of float32 products leave
 
 const named_number* find(const std::vector<named_number>& numbers, const std::string& name) {
     const auto found = std::ranges::find(numbers, name, &named_number::name);
@@ -47,6 +48,15 @@ std::string bound_reached(const stop_settings& stop, const run_standing& now) {
     if (stop.phases > 0 && now.phases >= stop.phases)
         return "phases";
     return now.is_time_up ? "seconds" : "";
+}
+
+const char* standstill::sentence(double gap) noexcept {
+    return gap <= rounding_max
+               ? "the gap has not fallen by a hundredth in 20 sweeps, and is above stop.gap: "
+                 "rounding may allow no less; give a larger stop.gap, or end the run by Ctrl-C, "
+                 "which writes what it has found"
+               : "the gap has not fallen by a hundredth in 20 sweeps, and is above stop.gap; give "
+                 "a larger stop.gap, or end the run by Ctrl-C, which writes what it has found";
 }
 
 bool standstill::is_reached(const std::vector<named_number>& numbers, double wanted) {

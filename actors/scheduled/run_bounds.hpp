@@ -32,13 +32,13 @@ std::string bound_reached(const stop_settings& stop, const run_standing& now);
 class standstill {
   public:
     static constexpr std::uint32_t sweeps_max = 20;
-    static constexpr const char* sentence =
-        "the gap has not fallen in 20 sweeps, and is above stop.gap: rounding may allow no less; "
-        "give a larger stop.gap, or end the run by Ctrl-C, which writes what it has found";
+    // What is said then. Rounding is named only of a gap as small as it can leave one.
+    static const char* sentence(double gap) noexcept;
 
     // True once: the gap is above `wanted`, which is more than 0, and has not fallen by a hundredth in `sweeps_max` sweeps,
     // in which the program was at one problem: its other numbers but `phases` were as good as the same.
     bool is_reached(const std::vector<named_number>& numbers, double wanted);
+    double best() const noexcept { return best_; } // the gap then
 
   private:
     std::vector<named_number> first_; // of the sweeps that are counted

@@ -65,8 +65,11 @@ std::string hex(std::uint64_t digest) {
 
 json as_json(const std::vector<data_digest>& data) {
     json map = json::object();
-    for (const data_digest& of : data)
+    for (const data_digest& of : data) {
         map[of.key] = {{"file", of.file}, {"digest", hex(of.value)}};
+        if (of.exact)
+            map[of.key]["exact"] = hex(*of.exact);
+    }
     return map;
 }
 
@@ -77,7 +80,13 @@ result<void> check_data(const data_digest& is, const json& was) {
     const json file = was.is_object() ? was.value("file", json{}) : json{};
     if (!digest.is_string() || !file.is_string())
         return error{errc::data, "its data is none"};
-    if (digest == hex(is.value))
+    const json exact = was.value("exact", json{}); // absent: as a former build wrote it
+    if (digest == hex(is.value) && exact.is_null() && is.has_offsets)
+        return error{errc::usage,
+                     "is of a build that kept fewer digits of " + is.key + ": " + is.file +
+                         ", whose columns are far from 0 beside their spread; begin the run "
+                         "anew, with another checkpoint.directory"};
+    if (digest == hex(is.value) && (exact.is_null() || !is.exact || exact == hex(*is.exact)))
         return {};
     const std::string name = is.key + ": " + is.file;
     return error{errc::usage,

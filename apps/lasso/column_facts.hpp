@@ -53,6 +53,13 @@ inline column_facts reweighted(const column_facts& facts, double sum, double squ
             facts.entries};
 }
 
+// Whether the model's coefficient of such a column is what rounding has left of none, as where a column is there twice: what
+// it adds to the residual is below the digits of a target in float64. `null_objective`: where all coefficients are 0.
+inline bool is_rounding(double value, const column_facts& facts, double null_objective) noexcept {
+    constexpr double least = 1e-13;
+    return std::abs(value) * std::sqrt(facts.curvature()) <= least * std::sqrt(2 * null_objective);
+}
+
 // The model's products of columns are those of the columns scaled, less the product of these.
 inline double scaled_mean(const column_facts& facts, double rows) noexcept {
     return std::sqrt(rows) * facts.mean / facts.scale;

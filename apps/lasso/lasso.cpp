@@ -35,6 +35,12 @@ bool has_bits_of_processor(const scheduled::program_site& site) {
     return !site.data.is_sparse;
 }
 
+// The intercept takes what is subtracted (result_files.cpp).
+bool takes_offsets(const scheduled::program_site& site) {
+    const auto settings = read_settings(site.settings);
+    return settings && settings->intercept;
+}
+
 } // namespace
 
 scheduled::program lasso_program() {
@@ -58,7 +64,8 @@ scheduled::program lasso_program() {
                 },
             .score = score,
             .predict = predict,
-            .carry_over = carry_over};
+            .carry_over = carry_over,
+            .takes_offsets = takes_offsets};
 }
 
 } // namespace troupe::lasso

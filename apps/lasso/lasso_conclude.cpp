@@ -114,7 +114,7 @@ solution_numbers lasso_scheduler::record(const whole_sums& all, const std::vecto
     found.numbers = {path_.lambda(), objective(all.fit, all.coefficients, p) / rows,
                      null > 0 ? gap / null : 0.0, intercept, all.used};
     for (std::size_t i = 0; i < values.size(); ++i)
-        if (values[i] != 0) {
+        if (!is_rounding(values[i], facts_[i], null)) {
             found.columns.push_back(static_cast<std::int32_t>(options_.own.first + i));
             found.values.push_back(values[i]);
         }

@@ -68,7 +68,7 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const double value = judged_->values[i];
         sums.add(value, judged_->gradients[i], l2);
-        j.used += value != 0;
+        j.used += !is_rounding(value, facts_[i], course_.null_objective);
         j.mean_value += value / facts_[i].scale * facts_[i].mean;
     }
     j.constant = static_cast<double>(facts_.size() - facts_.count_varying());

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/named_numbers.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/lasso/facts_table.hpp"
@@ -58,6 +59,19 @@ result<std::vector<double>> scales_of(const scheduled::result_site& site,
     if (!scales.empty() && scales.size() != site.data.columns)
         return error{errc::protocol, "what is saved of the columns is of other columns"};
     return scales;
+}
+
+// Of the columns as they are in the file, where workers have them less their offsets.
+void move_intercepts(std::vector<solution>& all, std::span<const double> offsets,
+                     std::span<const double> scales) {
+    if (offsets.empty())
+        return;
+    for (solution& s : all)
+        for (std::size_t i = 0; i < s.columns.size(); ++i) {
+            const auto column = static_cast<std::size_t>(s.columns[i]);
+            s.numbers.intercept -=
+                s.values[i] / (scales.empty() ? 1.0 : scales[column]) * offsets[column];
+        }
 }
 
 void write_npy(std::ofstream& file, const std::vector<solution>& all, std::uint64_t columns) {
@@ -125,7 +139,7 @@ void write_summary(std::ofstream& file, const std::vector<solution>& all,
 
 result<std::vector<std::string>> write_result(const scheduled::result_site& site,
                                               std::span<const scheduled::saved_part> saved) {
-    const auto all = merged(saved);
+    auto all = merged(saved);
     if (!all)
         return all.failure();
     const auto settings = read_settings(site.settings);
@@ -139,6 +153,8 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
     const auto scales = scales_of(site, saved, settings->intercept);
     if (!scales)
         return scales.failure();
+    if (site.rows != nullptr)
+        move_intercepts(*all, site.rows->offsets(), *scales);
     struct output {
         const char* name;
         std::function<void(std::ofstream&)> write;

@@ -162,7 +162,7 @@ result<void> check_columns(const trained_lasso& model, const result_use& use) {
 
 // ---- sums ----
 
-linear_sums::linear_sums(const trained_lasso& model) {
+linear_sums::linear_sums(const trained_lasso& model, std::span<const double> offsets) {
     struct entry {
         std::int32_t column;
         coefficient of;
@@ -171,8 +171,12 @@ linear_sums::linear_sums(const trained_lasso& model) {
     for (std::uint32_t s = 0; s < model.solutions.size(); ++s) {
         const solution& from = model.solutions[s];
         intercepts_.push_back(from.numbers.intercept);
-        for (std::size_t i = 0; i < from.columns.size(); ++i)
+        for (std::size_t i = 0; i < from.columns.size(); ++i) {
             all.push_back({from.columns[i], {s, from.values[i]}});
+            if (!offsets.empty())
+                intercepts_.back() +=
+                    from.values[i] * offsets[static_cast<std::size_t>(from.columns[i])];
+        }
     }
     std::ranges::stable_sort(all, {}, &entry::column);
     for (const entry& e : all) {
@@ -234,7 +238,7 @@ result<std::vector<std::vector<named_number>>> score(const result_use& use) {
     const auto model = open(use, *settings);
     if (!model)
         return model.failure();
-    const linear_sums sums{*model};
+    const linear_sums sums{*model, use.rows->offsets()};
     const auto fit = make_fit(*settings, sums.solutions());
     const auto add = [&](const matrix_piece& piece) {
         return sums.each_row(piece, [&](std::size_t row, std::span<const double> predicted) {
@@ -268,7 +272,7 @@ result<void> predict(const result_use& use, scheduled::prediction_table& to) {
     }
     if (auto begun = to.begin(names); !begun)
         return begun;
-    const linear_sums sums{*model};
+    const linear_sums sums{*model, use.rows->offsets()};
     return each_piece(use, [&](const matrix_piece& piece) {
         return sums.each_row(piece, [&](std::size_t, std::span<const double> predicted) {
             const bool is_finite =

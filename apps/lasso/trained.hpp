@@ -38,10 +38,10 @@ result<trained_lasso> read_result(const std::filesystem::path& folder, bool is_s
 // Whether it can be used on this data: the same columns, by number and by name; sparse data may have fewer.
 result<void> check_columns(const trained_lasso& model, const scheduled::result_use& use);
 
-// X b + b0 for every solution at once, in float64.
+// X b + b0 for every solution at once, in float64. Rows are the data's less these offsets (piece_source::offsets).
 class linear_sums {
   public:
-    explicit linear_sums(const trained_lasso& model);
+    linear_sums(const trained_lasso& model, std::span<const double> offsets);
 
     std::size_t solutions() const noexcept { return intercepts_.size(); }
     // Calls `with` for each row of the piece, in order, with a number for each solution; ends at its first failure.

@@ -48,7 +48,7 @@ error no_count(float value) {
 
 } // namespace
 
-result<void> count_rule::take_values(std::span<const float> values) {
+result<void> count_rule::take_values(std::span<const double> values) {
     const auto bad = std::ranges::find_if_not(values, is_count);
     return bad == values.end() ? result<void>{} : no_count(*bad);
 }

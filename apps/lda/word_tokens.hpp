@@ -68,7 +68,7 @@ class word_tokens {
 // Values of documents are counts.
 class count_rule final : public data_rule {
   public:
-    result<void> take_values(std::span<const float> values) override;
+    result<void> take_values(std::span<const double> values) override;
 };
 
 class token_builder {

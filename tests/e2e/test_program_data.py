@@ -1,6 +1,8 @@
 """The data of programs, good and bad."""
 
 import json
+import math
+import random
 import re
 
 from program_support import APP, ProgramTest
@@ -53,6 +55,62 @@ class BadInput(ProgramTest):
         check(APP, "no module of a program", command=("check", "--program", __file__))
         check(APP, "none.so", command=("check", "--program", "none.so"))
 
+
+    def test_columns_far_from_0_have_the_coefficients_of_the_file(self):
+        """The data are one problem, whatever is added to a column; only the intercept is another."""
+        draw = random.Random(7)
+        rows = [[draw.gauss(0, 1) for _ in range(3)] for _ in range(60)]
+        targets = [2 * a - b + 0.5 + draw.gauss(0, 0.1) for a, b, _ in rows]
+        text = APP.replace("intercept: false", "intercept: true")
+
+        def solution(offset, *more):
+            table = [[repr(x + offset) for x in row] + [repr(y)] for row, y in zip(rows, targets)]
+            (self.folder / "x.csv").write_text("a,b,c,y\n" + "".join(",".join(line) + "\n" for line in table))
+            run = self.troupe("run", self.app(text), *more, "--json")
+            self.assertEqual(run.code, 0, str(run))
+            self.assertFalse([n for n in run.event("note") if "float32" in n["message"]], str(run))
+            found = [float(line.split(",")[-1]) for line in (self.folder / "result/path.csv").read_text().splitlines()[1:]]
+            lines = (self.folder / "result/coefficients.csv").read_text().splitlines()[1:]
+            scored, = self.troupe("evaluate", self.app(text), "result", "--json").event("evaluation")
+            predicted = [float(p) for p in self.troupe("predict", self.app(text)).out.splitlines()[1:]]
+            return {c: float(v) for _, c, v in (line.split(",") for line in lines)}, found[0], scored["mse"], predicted
+
+        wanted, intercept, mse, predictions = solution(0)
+        for offset, more in ((1e3, ()), (2460000.5, ()), (1.7e9, ("--nodes", 2)), (-1e9, ("--set", "program.lasso.loss=squared"))):
+            with self.subTest(offset=offset):
+                found, moved, scored, predicted = solution(offset, *more)
+                self.assertEqual(found.keys(), wanted.keys())
+                for name, value in wanted.items():
+                    self.assertAlmostEqual(found[name], value, delta=2e-6)
+                self.assertAlmostEqual(moved + offset * sum(found.values()), intercept, delta=1e-5)
+                self.assertAlmostEqual(scored, mse, delta=1e-6)
+                for a, b in zip(predicted, predictions):
+                    self.assertAlmostEqual(a, b, delta=1e-5)
+
+    def test_columns_that_float32_cannot_keep_are_noted(self):
+        (self.folder / "x.csv").write_text("day,b,y\n" + "".join(f"{2460000 + i * 0.1:.1f},{i % 3},{i}\n" for i in range(20)))
+        for command in ("check", "run"):
+            done = self.troupe(command, self.app(APP))  # without an intercept
+            self.assertIn('data.matrix.features: the numbers that are kept (float32) of the column "day" are off by more than a millionth of its spread', done.err)
+        self.assertNotIn("float32", self.troupe("check", self.app(APP.replace("intercept: false", "intercept: true"))).err)
+
+    def test_a_result_needs_no_data_file_again(self):
+        app = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 0, phases: 3000")
+        run = self.start("run", self.app(app), "--json")
+        self.read_event(run, "sweep")
+        (self.folder / "x.csv").rename(self.folder / "moved.csv")
+        ended = self.finish(run)
+        self.assertEqual(ended.code, 0, str(ended))
+        self.assertTrue((self.folder / "result/summary.json").exists())
+
+    def test_a_column_that_is_there_twice_counts_once(self):
+        lines = [f"{a},{a},{b},{2 * a + b}" for a, b in ((math.sin(i), math.cos(3 * i)) for i in range(50))]
+        (self.folder / "x.csv").write_text("a,a2,b,y\n" + "\n".join(lines) + "\n")
+        run = self.troupe("run", self.app(APP), "--json")
+        self.assertEqual(run.code, 0, str(run))
+        values = [float(line.split(",")[-1]) for line in (self.folder / "result/coefficients.csv").read_text().splitlines()[1:]]
+        self.assertEqual(len(values), int(run.event("sweep")[-1]["variables"]))
+        self.assertTrue(all(abs(v) > 1e-9 for v in values), values)
 
     def test_what_a_table_has_little_sense_with_is_noted(self):
         (self.folder / "same.csv").write_text("# a,b,a,y\n1,2,3,4\n4,5,6,4\n3,4,2,4\n")

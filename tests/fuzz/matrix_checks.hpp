@@ -31,7 +31,7 @@ inline void check_block(const matrix_source& source, const row_block& block) {
                  "entries are where they are said to be");
     TROUPE_CHECK(shape.is_sparse || block.values.size() == block.rows * shape.columns,
                  "dense rows are full");
-    for (const float value : block.values)
+    for (const double value : block.values)
         TROUPE_CHECK(std::isfinite(value), "values are finite");
     for (const double target : block.targets)
         TROUPE_CHECK(std::isfinite(target), "targets are finite");

@@ -23,7 +23,7 @@ nlohmann::json rows_of(matrix_source& source) {
             break;
         const row_block& block = **next;
         for (std::size_t r = 0; r < block.rows; ++r) {
-            std::vector<float> row(shape.columns);
+            std::vector<double> row(shape.columns);
             const std::size_t entries = source.row_entries(block.first_row + r);
             const std::size_t first =
                 shape.is_sparse ? static_cast<std::size_t>(block.starts[r]) : r * shape.columns;

@@ -9,7 +9,7 @@
 namespace troupe::test {
 
 struct matrix_values {
-    std::vector<std::vector<float>> rows; // zeros filled in
+    std::vector<std::vector<double>> rows; // zeros filled in
     std::vector<double> targets;
     std::vector<std::uint32_t> blocks; // rows of each
 };
@@ -49,7 +49,7 @@ inline matrix_settings features_in(const std::string& path) {
 }
 
 // The rows of a file that is read.
-inline std::vector<std::vector<float>> rows_of(const matrix_settings& settings) {
+inline std::vector<std::vector<double>> rows_of(const matrix_settings& settings) {
     auto source = open_matrix(settings);
     BOOST_REQUIRE_MESSAGE(source.ok(), (source.ok() ? "" : source.failure().message()));
     return values_of(*source).rows;

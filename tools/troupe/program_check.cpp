@@ -89,7 +89,14 @@ result<std::shared_ptr<piece_source>> open_data_for(const program_app& app, cons
         open_cities = [&what](const std::string& file) {
             return call_program(what.name, "open_cities", [&] { return what.open_cities(file); });
         };
+    result<bool> takes_offsets = false;
+    if (what.takes_offsets)
+        takes_offsets =
+            call_program(what.name, "takes_offsets", [&] { return what.takes_offsets(site); });
+    if (!takes_offsets)
+        return takes_offsets.failure();
     auto data = open_data(app.app().getData(), {.needs_targets = what.needs_targets,
+                                                .takes_offsets = *takes_offsets,
                                                 .rule = rule->get(),
                                                 .open_cities = std::move(open_cities)});
     if (!data)

@@ -36,6 +36,7 @@ class interruptible_rows final : public piece_source {
     }
     std::vector<std::string> column_names() const override { return from_->column_names(); }
     std::vector<std::string> row_names() const override { return from_->row_names(); }
+    std::vector<double> offsets() const override { return from_->offsets(); }
     std::vector<std::string> notes() const override { return from_->notes(); }
     std::uint64_t row_entries(std::uint64_t row) const override { return from_->row_entries(row); }
     result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
@@ -216,9 +217,12 @@ int evaluate_program(const program_app& app, const program_table& programs,
     if (!what.score)
         return report(app.error_at(app.path_of(""), "does not say how well a result fits data"));
     opened_result opened{options.memory_mb};
-    if (auto done =
-            open(app, {options.result, {.needs_targets = what.needs_targets, .file = options.data}},
-                 opened);
+    if (auto done = open(app,
+                         {options.result,
+                          {.needs_targets = what.needs_targets,
+                           .takes_offsets = static_cast<bool>(what.takes_offsets),
+                           .file = options.data}},
+                         opened);
         !done)
         return report(done.failure());
     const auto solutions = call_program(what.name, "score", [&] { return what.score(opened.use); });
@@ -252,8 +256,12 @@ int predict_by_program(const program_app& app, const program_table& programs,
                                         ": is there already; name another file, or replace it by "
                                         "--force"});
     opened_result opened{options.memory_mb};
-    if (auto done =
-            open(app, {options.result, {.ignores_targets = true, .file = options.data}}, opened);
+    if (auto done = open(app,
+                         {options.result,
+                          {.ignores_targets = true,
+                           .takes_offsets = static_cast<bool>(what.takes_offsets),
+                           .file = options.data}},
+                         opened);
         !done)
         return report(done.failure());
     if (options.out.empty()) {

@@ -23,33 +23,33 @@ std::size_t colon_of(const std::string& name) noexcept {
     return dot == std::string::npos ? dot : dot + archive.size();
 }
 
-// Converts elements one by one; the first that cannot be taken, or as many as there are.
-template <class Stored, class Value>
+// Converts elements one by one; the first that is not finite as a Range, or as many as there are.
+template <class Stored, class Range, class Value>
 std::size_t convert(std::span<const std::uint8_t> bytes, std::span<Value> into) {
     for (std::size_t i = 0; i < into.size(); ++i) {
         Stored element;
         std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
         into[i] = static_cast<Value>(element);
         if constexpr (std::is_floating_point_v<Stored> && std::is_floating_point_v<Value>)
-            if (!std::isfinite(into[i]))
+            if (!std::isfinite(static_cast<Range>(into[i])))
                 return i;
     }
     return into.size();
 }
 
-template <class Value>
+template <class Range, class Value>
 std::size_t convert(npy_type from, std::span<const std::uint8_t> bytes, std::span<Value> into) {
     switch (from) {
     case npy_type::u1:
-        return convert<std::uint8_t>(bytes, into);
+        return convert<std::uint8_t, Range>(bytes, into);
     case npy_type::i4:
-        return convert<std::int32_t>(bytes, into);
+        return convert<std::int32_t, Range>(bytes, into);
     case npy_type::i8:
-        return convert<std::int64_t>(bytes, into);
+        return convert<std::int64_t, Range>(bytes, into);
     case npy_type::f4:
-        return convert<float>(bytes, into);
+        return convert<float, Range>(bytes, into);
     default:
-        return convert<double>(bytes, into);
+        return convert<double, Range>(bytes, into);
     }
 }
 
@@ -101,7 +101,7 @@ result<void> npy_elements::refill() {
     return in_.read(piece_, "the elements");
 }
 
-template <class Value>
+template <class Value, class Range>
 result<void> npy_elements::read_as(std::span<Value> into) {
     TROUPE_CHECK(into.size() <= header_.elements - done_, "an array's reader knows its length");
     TROUPE_CHECK(std::is_floating_point_v<Value> || is_whole(), "whole numbers are stored as such");
@@ -112,11 +112,11 @@ result<void> npy_elements::read_as(std::span<Value> into) {
                 return filled;
         const auto bytes = std::span{piece_}.subspan(piece_at_);
         const auto part = into.first(std::min(bytes.size() / width, into.size()));
-        const std::size_t good = convert(header_.type, bytes, part);
+        const std::size_t good = convert<Range>(header_.type, bytes, part);
         piece_at_ += part.size() * width;
         done_ += std::min(good + 1, part.size());
         if (good < part.size())
-            return fail(std::is_same_v<Value, float>
+            return fail(std::is_same_v<Range, float>
                             ? "is not a finite 32-bit number; clean the data"
                             : "is not a finite number; clean the data");
         into = into.subspan(part.size());
@@ -124,8 +124,9 @@ result<void> npy_elements::read_as(std::span<Value> into) {
     return {};
 }
 
-template result<void> npy_elements::read_as(std::span<float>);
-template result<void> npy_elements::read_as(std::span<double>);
-template result<void> npy_elements::read_as(std::span<std::int64_t>);
+template result<void> npy_elements::read_as<float>(std::span<float>);
+template result<void> npy_elements::read_as<double>(std::span<double>);
+template result<void> npy_elements::read_as<double, float>(std::span<double>);
+template result<void> npy_elements::read_as<std::int64_t>(std::span<std::int64_t>);
 
 } // namespace troupe

@@ -28,6 +28,10 @@ class npy_elements {
     // those that are too large for it; others are rounded.
     result<void> read(std::span<float> into) { return read_as(into); }
     result<void> read(std::span<double> into) { return read_as(into); }
+    // As float64; numbers that are too large for float32 are refused nevertheless.
+    result<void> read_in_float_range(std::span<double> into) {
+        return read_as<double, float>(into);
+    }
     // Likewise; is_whole() must be true.
     result<void> read(std::span<std::int64_t> into) { return read_as(into); }
     // After the last element: fails if bytes follow.
@@ -42,7 +46,7 @@ class npy_elements {
   private:
     npy_elements(input_file in, npy_header header)
         : in_{std::move(in)}, header_{std::move(header)}, first_{in_.offset()} {}
-    template <class Value>
+    template <class Value, class Range = Value>
     result<void> read_as(std::span<Value> into);
     result<void> refill();
     std::string place_of(std::uint64_t element) const;

@@ -62,12 +62,14 @@ std::optional<double> text_number(std::string_view text) {
     return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-std::optional<float> text_float(std::string_view text) {
+std::optional<double> text_in_float_range(std::string_view text) {
     const auto number = any_number(text);
-    if (!number)
-        return std::nullopt;
-    const float rounded = static_cast<float>(*number);
-    return std::isfinite(rounded) ? std::optional{rounded} : std::nullopt;
+    return number && std::isfinite(static_cast<float>(*number)) ? number : std::nullopt;
+}
+
+std::optional<float> text_float(std::string_view text) {
+    const auto number = text_in_float_range(text);
+    return number ? std::optional{static_cast<float>(*number)} : std::nullopt;
 }
 
 std::string why_no_number(std::string_view text, std::string_view if_large) {

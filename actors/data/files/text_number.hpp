@@ -24,6 +24,9 @@ std::optional<std::uint64_t> whole_number(std::string_view text) noexcept;
 // that. Numbers too small for it are 0.
 std::optional<double> text_number(std::string_view text);
 
+// Likewise, but none if it is too large for float32.
+std::optional<double> text_in_float_range(std::string_view text);
+
 // Likewise, rounded once more to float32, as numpy.loadtxt(...).astype('f4') does.
 std::optional<float> text_float(std::string_view text);
 

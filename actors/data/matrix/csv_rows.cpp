@@ -243,14 +243,10 @@ result<bool> csv_rows::append_row(row_block& to) {
         if (cell < width_ && !is_text) {
             const std::string_view written = unquoted(text.substr(first, end - first));
             const auto number = text_number(written);
-            const auto value = number ? static_cast<float>(*number) : 0.0f;
             const bool is_target = cell == target_;
-            if (!number || (!is_target && !std::isfinite(value)))
+            if (!number || (!is_target && !std::isfinite(static_cast<float>(*number))))
                 return wrong_number(cell, written);
-            if (is_target)
-                to.targets.push_back(*number);
-            else
-                to.values.push_back(value);
+            (is_target ? to.targets : to.values).push_back(*number);
         }
         first = end + 1;
     }

@@ -14,9 +14,9 @@ class data_rule {
   public:
     virtual ~data_rule() = default;
 
-    virtual result<void> take_values(std::span<const float>) { return {}; } // of the next row
-    virtual result<void> take_target(double) { return {}; }                 // of the next row
-    virtual result<void> end_targets() const { return {}; }                 // all have been taken
+    virtual result<void> take_values(std::span<const double>) { return {}; } // of the next row
+    virtual result<void> take_target(double) { return {}; }                  // of the next row
+    virtual result<void> end_targets() const { return {}; }                  // all have been taken
 };
 
 } // namespace troupe

@@ -81,7 +81,7 @@ std::uint64_t held_columns::numbers(const held_form& form, bool is_symmetric) no
     return is_symmetric ? form.rows * (form.rows + 1) / 2 : form.rows * form.columns;
 }
 
-float held_columns::at(std::uint64_t row, std::uint64_t column) const {
+double held_columns::at(std::uint64_t row, std::uint64_t column) const {
     if (!is_symmetric_)
         return values_[column * held_.rows + row];
     if (row < column)

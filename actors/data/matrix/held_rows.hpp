@@ -13,7 +13,7 @@ namespace troupe {
 struct matrix_entry {
     std::uint32_t row = 0;
     std::int32_t column = 0;
-    float value = 0;
+    double value = 0;
 };
 
 struct held_form {
@@ -56,8 +56,8 @@ class held_columns final : public table_rows {
     held_columns(held_form form, bool is_symmetric);
     static std::uint64_t numbers(const held_form& form, bool is_symmetric) noexcept;
 
-    void add(float value) { values_.push_back(value); }
-    void add(std::span<const float> values) {
+    void add(double value) { values_.push_back(value); }
+    void add(std::span<const double> values) {
         values_.insert(values_.end(), values.begin(), values.end());
     }
 
@@ -67,12 +67,12 @@ class held_columns final : public table_rows {
     error fail(std::string_view sentence) const override;
 
   private:
-    float at(std::uint64_t row, std::uint64_t column) const;
+    double at(std::uint64_t row, std::uint64_t column) const;
 
     held_form held_;
     table_form form_;
     bool is_symmetric_;
-    std::vector<float> values_;
+    std::vector<double> values_;
     std::uint64_t row_ = 0;
 };
 

@@ -118,7 +118,7 @@ result<void> libsvm_rows::append_entry(std::string_view written, std::int32_t& l
                     (index == last ? " twice; leave one of them out"
                                    : " after " + std::to_string(last) +
                                          "; write the pairs in the order of their indices"));
-    const auto value = text_float(written.substr(colon + 1));
+    const auto value = text_in_float_range(written.substr(colon + 1));
     if (!value)
         return fail("the value of index " + std::to_string(index) + ": " +
                     why_no_number(written.substr(colon + 1)));

@@ -112,7 +112,7 @@ result<void> read_sizes(market_file& file) {
                                std::to_string(places) + " places");
     const std::uint64_t held = file.numbers * (file.is_coordinate && file.is_symmetric ? 2 : 1);
     if (const std::string why = why_not_held(
-            file.form(), held, file.is_coordinate ? sizeof(matrix_entry) : sizeof(float));
+            file.form(), held, file.is_coordinate ? sizeof(matrix_entry) : sizeof(double));
         !why.empty())
         return file.lines.fail(why);
     // "1 1 1\n", "1 1\n" and "1\n"; the last line may have no end.
@@ -174,7 +174,7 @@ std::string parse_entry(const market_file& file, std::string_view line, matrix_e
                std::to_string(file.columns);
     if (file.is_symmetric && *r < *c)
         return "an entry above the diagonal; a symmetric matrix has its lower triangle in the file";
-    const auto number = file.is_pattern ? std::optional{1.0f} : text_float(value);
+    const auto number = file.is_pattern ? std::optional{1.0} : text_in_float_range(value);
     if (!number)
         return why_no_number(value);
     entry = {static_cast<std::uint32_t>(*r - 1), static_cast<std::int32_t>(*c - 1), *number};
@@ -234,7 +234,7 @@ result<std::unique_ptr<table_rows>> hold_entries(const std::string& path, market
 result<std::unique_ptr<table_rows>> hold_array(market_file file) {
     auto held = std::make_unique<held_columns>(file.form(), file.is_symmetric);
     const auto all = read_numbers(file, [&](std::string_view line) {
-        const auto number = text_float(line);
+        const auto number = text_in_float_range(line);
         if (!number)
             return why_no_number(line);
         held->add(*number);

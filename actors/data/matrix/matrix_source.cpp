@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "actors/data/matrix/column_spreads.hpp"
 #include "actors/data/matrix/table_rows.hpp"
 #include "schemas/base/limits.hpp"
 
@@ -16,6 +17,8 @@ void clear(row_block& block) {
     block.targets.clear();
 }
 
+constexpr std::size_t coarse_columns_max = 3; // that are named
+
 error with_key(const std::string& key, const error& why) {
     return key.empty() ? why : why.in(key);
 }
@@ -24,10 +27,11 @@ std::uint64_t counted(const std::vector<std::uint32_t>& counts, std::uint64_t at
     return at < counts.size() ? counts[at] : 0;
 }
 
-// Adds the row that was appended behind so many values.
+// Adds the row that was appended behind so many values, which are given.
+template <class Number>
 void add_row(content_hash& to, const table_form& form, const row_block& block,
-             std::size_t values_before) {
-    to.add(std::span{block.values}.subspan(values_before));
+             std::size_t values_before, std::span<const Number> values) {
+    to.add(values);
     if (form.is_sparse)
         to.add(std::span{block.indices}.subspan(values_before));
     if (form.has_targets)
@@ -57,7 +61,7 @@ matrix_source::~matrix_source() = default;
 
 result<matrix_source> matrix_source::open(std::unique_ptr<table_rows> rows) {
     matrix_source source{std::move(rows)};
-    if (auto done = source.survey(nullptr, false); !done)
+    if (auto done = source.survey({}, false); !done)
         return done.failure();
     return source;
 }
@@ -68,9 +72,12 @@ error matrix_source::no_memory() const {
 
 // --- the first pass
 
-result<void> matrix_source::survey(data_rule* rule, bool has_own_targets) {
+result<void> matrix_source::survey(const matrix_settings& settings, bool has_own_targets) {
+    data_rule* const rule = settings.rule;
+    column_spreads spreads;
     try {
         row_block row;
+        std::vector<float> rounded;
         for (;;) {
             clear(row);
             const auto more = rows_->append_row(row);
@@ -78,9 +85,13 @@ result<void> matrix_source::survey(data_rule* rule, bool has_own_targets) {
                 return with_key(key_, more.failure());
             if (!*more)
                 break;
-            if (auto counted = count(row); !counted)
+            if (auto counted = count(row, spreads); !counted)
                 return with_key(key_, counted.failure());
-            add_row(passed_, rows_->form(), row, 0);
+            rounded.resize(row.values.size());
+            std::ranges::transform(row.values, rounded.begin(),
+                                   [](double x) { return static_cast<float>(x); });
+            add_row<double>(passed_, rows_->form(), row, 0, row.values);
+            add_row<float>(rounded_, rows_->form(), row, 0, rounded);
             if (rule != nullptr)
                 if (auto fits = ask(*rule, row, has_own_targets); !fits)
                     return with_key(key_, rows_->fail(fits.failure().message()));
@@ -100,10 +111,34 @@ result<void> matrix_source::survey(data_rule* rule, bool has_own_targets) {
     if (!shape_.is_sparse)
         shape_.entries = shape_.rows * shape_.columns;
     digests_.emplace(shape_.rows, passed_.value());
+    find_offsets(std::move(spreads), settings.takes_offsets);
     return rewind();
 }
 
-result<void> matrix_source::count(const row_block& row) {
+void matrix_source::find_offsets(column_spreads spreads, bool takes_offsets) {
+    if (shape_.is_sparse)
+        spreads.end(shape_.rows, column_entries_);
+    else
+        spreads.end(shape_.rows);
+    bool is_any = false;
+    std::vector<double> offsets;
+    for (std::size_t j = 0; j < spreads.size(); ++j) {
+        double offset = 0;
+        if (takes_offsets && !shape_.is_sparse) {
+            offset = spreads.offset(j);
+            offsets.push_back(offset);
+            is_any = is_any || offset != 0;
+        }
+        if (!spreads.is_coarse(j, offset))
+            continue;
+        if (++shape_.coarse <= coarse_columns_max)
+            shape_.coarse_columns.push_back(j);
+    }
+    if (is_any)
+        shape_.offsets = std::move(offsets);
+}
+
+result<void> matrix_source::count(const row_block& row, column_spreads& spreads) {
     if (shape_.rows == limits::matrix_rows_max)
         return rows_->fail("more than " + std::to_string(limits::matrix_rows_max) +
                            " rows; leave some out");
@@ -115,6 +150,7 @@ result<void> matrix_source::count(const row_block& row) {
         shape_.same_target.reset();
     if (!shape_.is_sparse) {
         TROUPE_CHECK(row.values.size() == shape_.columns, "dense rows are full");
+        spreads.add(row.values);
         return {};
     }
     TROUPE_CHECK(row.values.size() == row.indices.size(), "each entry has its column");
@@ -125,8 +161,10 @@ result<void> matrix_source::count(const row_block& row) {
     row_entries_[number] = static_cast<std::uint32_t>(row.indices.size());
     const auto last = static_cast<std::size_t>(row.indices.back());
     column_entries_.resize(std::max(column_entries_.size(), last + 1));
-    for (const std::int32_t column : row.indices)
-        ++column_entries_[static_cast<std::size_t>(column)];
+    for (std::size_t i = 0; i < row.indices.size(); ++i) {
+        const auto column = static_cast<std::size_t>(row.indices[i]);
+        spreads.add(column, row.values[i], ++column_entries_[column]);
+    }
     return {};
 }
 
@@ -151,7 +189,7 @@ std::uint64_t matrix_source::targets_digest() const {
 // Bytes that a row takes in a block.
 std::uint64_t matrix_source::row_bytes(std::uint64_t row) const {
     const std::uint64_t target = shape_.has_targets ? sizeof(double) : 0;
-    const std::uint64_t entry = sizeof(float) + (shape_.is_sparse ? sizeof(std::int32_t) : 0);
+    const std::uint64_t entry = sizeof(double) + (shape_.is_sparse ? sizeof(std::int32_t) : 0);
     const std::uint64_t start = shape_.is_sparse ? sizeof(std::int64_t) : 0;
     return row_entries(row) * entry + start + target;
 }
@@ -209,7 +247,7 @@ result<void> matrix_source::append_row(row_block& to) {
         (to.values.size() > before && shape_.is_sparse &&
          static_cast<std::uint64_t>(to.indices.back()) >= shape_.columns))
         return rows_->fail(file_changed);
-    add_row(passed_, rows_->form(), to, before);
+    add_row<double>(passed_, rows_->form(), to, before, std::span{to.values}.subspan(before));
     if (shape_.is_sparse)
         to.starts.push_back(static_cast<std::int64_t>(to.values.size()));
     if (!targets_.empty()) {

@@ -10,12 +10,12 @@
 //   Matrix Market  coordinate and array (matrix_market_rows.hpp)
 //   IDX            images as rows of pixels, 0 to 255 (idx_rows.hpp)
 //
-// Features are kept as float32, targets as float64; numbers that are not equal to one are rounded. Constant and equal
-// columns, rows without entries and stored zeros are kept as they are.
+// Features and targets are float64; numbers that are not equal to one are rounded, and features that are too large for
+// float32 refused. Constant and equal columns, rows without entries and stored zeros are kept as they are.
 //
 // Memory: files in the order of rows are read anew in every pass, and no more of them is held than a block. What is not
-// in this order is held as long as the source is: Fortran order and Matrix Market's arrays as float32, 4 bytes for each
-// number stored (of symmetric arrays that is half of them); csc, coo and Matrix Market's coordinates sorted, 12 bytes for
+// in this order is held as long as the source is: Fortran order and Matrix Market's arrays as float64, 8 bytes for each
+// number stored (of symmetric arrays that is half of them); csc, coo and Matrix Market's coordinates sorted, 16 bytes for
 // each entry. Further held are the targets that have a file of their own (8 bytes a row) and, if sparse, counts (4 bytes
 // a row and column).
 //
@@ -40,6 +40,7 @@
 
 namespace troupe {
 
+class column_spreads;
 class table_rows;
 
 struct matrix_shape {
@@ -50,6 +51,11 @@ struct matrix_shape {
     bool has_targets = false;
     std::optional<double> same_target;     // that all rows have
     std::vector<std::string> column_names; // one for each column, printable; or none
+    // To subtract from each column before it becomes float32 (column_spreads.hpp); empty: nothing, as of sparse ones.
+    std::vector<double> offsets;
+    // Of which float32 less the offset keeps too little, a few of them and how many there are.
+    std::vector<std::size_t> coarse_columns;
+    std::size_t coarse = 0;
 };
 
 // Some rows that follow each other.
@@ -57,7 +63,7 @@ struct row_block {
     std::uint64_t first_row = 0;
     std::uint32_t rows = 0;
     // Dense: rows x columns, row by row. Sparse: of all entries, row by row.
-    std::vector<float> values;
+    std::vector<double> values;
     // Sparse alone: row r has the entries starts[r] to starts[r + 1] - 1, rows + 1 numbers that begin with 0; and the
     // columns of the entries, from 0, ascending within a row.
     std::vector<std::int64_t> starts;
@@ -78,6 +84,8 @@ struct matrix_settings {
     // If not, the column is passed over, whatever it holds, and there are no targets; it may be missing, and the file be of
     // another format. A number names one of any CSV file.
     bool needs_target_column = true;
+    // Whether its user can do with dense columns less a number each: then the shape says which.
+    bool takes_offsets = false;
     data_rule* rule = nullptr; // asked once, while the files are opened; null: there is none
 };
 
@@ -94,8 +102,10 @@ class matrix_source {
     std::uint64_t row_entries(std::uint64_t row) const;
     std::uint64_t column_entries(std::uint64_t column) const;
     // Of all numbers in the rows, and of the targets that have a file of their own: by these it is known whether data is the
-    // same as it was. All dense formats give the same, and all sparse ones.
-    std::uint64_t digest() const { return digests_.at(shape_.rows); }
+    // same as it was. All dense formats give the same, and all sparse ones. `digest` is of features rounded to float32,
+    // which was all that former builds read.
+    std::uint64_t exact_digest() const { return digests_.at(shape_.rows); }
+    std::uint64_t digest() const { return rounded_.value(); }
     std::uint64_t targets_digest() const;
 
     // The rows that follow: as many as fit `bytes_max` bytes of a block's arrays, but at least one; none after the last.
@@ -108,8 +118,9 @@ class matrix_source {
     friend result<matrix_source> open_matrix(const matrix_settings& settings);
     explicit matrix_source(std::unique_ptr<table_rows> rows);
     // `has_own_targets`: they are in the rows, and nowhere else.
-    result<void> survey(data_rule* rule, bool has_own_targets);
-    result<void> count(const row_block& row);
+    result<void> survey(const matrix_settings& settings, bool has_own_targets);
+    result<void> count(const row_block& row, column_spreads& spreads);
+    void find_offsets(column_spreads spreads, bool takes_offsets);
     std::uint64_t row_bytes(std::uint64_t row) const;
     std::uint32_t rows_that_fit(std::uint64_t bytes_max) const;
     result<row_block> read_block(std::uint32_t rows);
@@ -123,7 +134,8 @@ class matrix_source {
     std::vector<std::uint32_t> row_entries_;
     std::vector<std::uint32_t> column_entries_;
     std::uint64_t next_row_ = 0;
-    content_hash passed_; // of the rows before next_row_
+    content_hash passed_;  // of the rows before next_row_
+    content_hash rounded_; // of all, as digest() says
     std::map<std::uint64_t, std::uint64_t>
         digests_;     // of so many rows, as an earlier pass found them
     std::string key_; // of the features' file

@@ -27,7 +27,7 @@ class npy_rows final : public table_rows {
         }
         const std::size_t before = to.values.size();
         to.values.resize(before + *form_.columns);
-        const auto got = elements_.read(std::span{to.values}.subspan(before));
+        const auto got = elements_.read_in_float_range(std::span{to.values}.subspan(before));
         return got ? result<bool>{true} : got.failure();
     }
 
@@ -55,11 +55,11 @@ result<std::unique_ptr<table_rows>> hold(npy_elements elements) {
     const auto& shape = elements.header().shape;
     auto held = std::make_unique<held_columns>(
         held_form{elements.name() + ": byte 0", shape[0], shape[1]}, false);
-    std::vector<float> piece;
+    std::vector<double> piece;
     while (elements.done() < elements.header().elements) {
         piece.resize(
             std::min<std::uint64_t>(piece_elements, elements.header().elements - elements.done()));
-        if (auto got = elements.read(std::span{piece}); !got)
+        if (auto got = elements.read_in_float_range(std::span{piece}); !got)
             return got.failure();
         held->add(piece);
     }
@@ -82,7 +82,7 @@ result<std::unique_ptr<table_rows>> open_npy_rows(const std::string& name) {
             "; features have rows and columns, as by array.reshape(len(array), -1)");
     if (const std::string why =
             why_not_held({"", header.shape[0], header.shape[1]},
-                         header.order == npy_order::fortran ? header.elements : 0, sizeof(float));
+                         header.order == npy_order::fortran ? header.elements : 0, sizeof(double));
         !why.empty())
         return elements->fail_header(why);
     if (header.order == npy_order::fortran)

@@ -1,6 +1,6 @@
 // Reader of a two-dimensional NumPy array as rows: .npy, or an array in an archive (npy_elements.hpp). Rows are dense.
 //
-// In C order, rows are read as they come; in Fortran order the array is held in memory as float32.
+// In C order, rows are read as they come; in Fortran order the array is held in memory as float64.
 // Errors: as in input_file.hpp.
 #pragma once
 

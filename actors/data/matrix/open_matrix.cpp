@@ -68,14 +68,14 @@ opened_rows open_rows(const matrix_settings& settings) {
 } // namespace
 
 result<matrix_source> open_matrix(const matrix_settings& settings) {
-    const auto& [features, targets, target_column, has_header, needs_column, rule] = settings;
-    if (!targets.path.empty() && !target_column.empty())
+    const named_file &features = settings.features, &targets = settings.targets;
+    if (!targets.path.empty() && !settings.target_column.empty())
         return with_key(targets, {errc::usage, targets.path + ": targets and a target_column; give "
                                                               "one of them"});
     try {
         target_vector own;
         if (!targets.path.empty()) {
-            auto read = read_targets(targets.path, rule);
+            auto read = read_targets(targets.path, settings.rule);
             if (!read)
                 return with_key(targets, read.failure());
             own = std::move(*read);
@@ -85,7 +85,7 @@ result<matrix_source> open_matrix(const matrix_settings& settings) {
             return with_key(features, rows.failure());
         matrix_source source{std::move(*rows)};
         source.key_ = features.key;
-        if (auto done = source.survey(rule, targets.path.empty() && source.shape_.has_targets);
+        if (auto done = source.survey(settings, targets.path.empty() && source.shape_.has_targets);
             !done)
             return done.failure();
         if (targets.path.empty())

@@ -132,7 +132,7 @@ result<void> compressed_arrays::next_group() {
     if (auto got = read_places(places_, group_places_, form_.places, form_.what); !got)
         return got;
     group_values_.resize(count);
-    return values_.read(std::span{group_values_});
+    return values_.read_in_float_range(std::span{group_values_});
 }
 
 result<void> compressed_arrays::expect_end() {

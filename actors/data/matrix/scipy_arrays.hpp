@@ -41,7 +41,7 @@ class compressed_arrays {
     // Reads the next group, which then is in places() and values(), in the order of the file.
     result<void> next_group();
     std::span<const std::int64_t> places() const noexcept { return group_places_; }
-    std::span<const float> values() const noexcept { return group_values_; }
+    std::span<const double> values() const noexcept { return group_values_; }
     // After the last group: fails if there are more entries, or more bytes in a file.
     result<void> expect_end();
 
@@ -58,7 +58,7 @@ class compressed_arrays {
     npy_elements values_;
     form form_;
     std::vector<std::int64_t> group_places_;
-    std::vector<float> group_values_;
+    std::vector<double> group_values_;
 };
 
 } // namespace troupe

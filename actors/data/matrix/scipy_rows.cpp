@@ -121,8 +121,8 @@ result<void> read_coo(const std::string& path, const sparse_shape& shape, const 
         std::int64_t column = 0;
         if (auto got = read_places(*columns, {&column, 1}, shape.columns, "columns"); !got)
             return got;
-        float value = 0;
-        if (auto got = values->read(std::span{&value, 1}); !got)
+        double value = 0;
+        if (auto got = values->read_in_float_range(std::span{&value, 1}); !got)
             return got;
         if (const auto why =
                 take({static_cast<std::uint32_t>(row), static_cast<std::int32_t>(column), value});

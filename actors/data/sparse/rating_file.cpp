@@ -103,7 +103,7 @@ std::string parse_rating(std::string_view line, separator between, rating& to) {
         return no_number("user", fields.user);
     if (!item)
         return no_number("item", fields.item);
-    const auto value = text_float(fields.value);
+    const auto value = text_in_float_range(fields.value);
     if (!value)
         return "the rating: " + why_no_number(fields.value, if_large);
     if (!fields.rest.empty() && !is_time(fields.rest))

@@ -10,7 +10,7 @@ namespace troupe {
 struct rating {
     std::uint64_t user = 0;
     std::uint64_t item = 0;
-    float value = 0;
+    double value = 0;
 };
 
 // Gives each rating to `take`, which says why it cannot be taken, and what to do, or nothing. Errors: as in ratings.hpp,

@@ -6,6 +6,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "actors/data/matrix/column_spreads.hpp"
 #include "actors/data/matrix/table_rows.hpp"
 #include "actors/data/sparse/rating_file.hpp"
 #include "schemas/base/limits.hpp"
@@ -66,7 +67,8 @@ class number_set {
 
 class rating_reader {
   public:
-    result<std::vector<entry>> read(const std::string& path) {
+    // `spread`: of all ratings, as if they were one column.
+    result<std::vector<entry>> read(const std::string& path, column_spreads& spread) {
         std::vector<entry> entries;
         const auto read = for_each_rating(path, [&](const rating& r) -> std::string {
             const auto user = users_.place_of(r.user), item = items_.place_of(r.item);
@@ -76,7 +78,8 @@ class rating_reader {
                 return too_many(limits::matrix_columns_max, "items");
             if (entries.size() == ratings_max)
                 return too_many(ratings_max, "ratings");
-            entries.push_back({*user, *item, r.value});
+            entries.push_back({*user, *item, static_cast<float>(r.value)});
+            spread.add(std::span{&r.value, 1});
             return {};
         });
         if (!read)
@@ -175,14 +178,17 @@ error fail_at(const named_file& file, const ratings& all, const place& where, bo
 
 result<ratings> read_files(const rating_settings& settings) {
     rating_reader reader;
-    auto train = reader.read(settings.train.path);
+    column_spreads of_train, of_test;
+    auto train = reader.read(settings.train.path, of_train);
     if (!train)
         return with_key(settings.train, train.failure());
     const bool has_test = !settings.test.path.empty();
-    auto test = has_test ? reader.read(settings.test.path) : std::vector<entry>{};
+    auto test = has_test ? reader.read(settings.test.path, of_test) : std::vector<entry>{};
     if (!test)
         return with_key(settings.test, test.failure());
     ratings all;
+    of_train.end(train->size());
+    all.is_coarse = of_train.is_coarse(0, 0);
     reader.sort();
     all.train = reader.rows_of(std::move(*train));
     if (has_test)

@@ -5,8 +5,7 @@ using namespace troupe::test;
 
 namespace {
 
-using floats = std::vector<float>;
-using table = std::vector<floats>;
+using table = std::vector<std::vector<double>>;
 
 class csv_files : public data_files {
   public:
@@ -61,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_first_line_without_numbers_names_the_columns) {
     auto named = open_matrix(csv("\"fixed acidity\";pH;quality\n7.4;3.51;5\n", "quality"));
     BOOST_REQUIRE(named.ok());
     BOOST_TEST((named->shape().column_names == std::vector<std::string>{"fixed acidity", "pH"}));
-    BOOST_TEST((values_of(*named).rows == table{{7.4f, 3.51f}}));
+    BOOST_TEST((values_of(*named).rows == table{{7.4, 3.51}}));
     BOOST_TEST(open_matrix(csv("1,2\n3,4\n"))->shape().column_names.empty());
     const auto of_numbers = open_matrix(csv("0,1\n3,4\n5,6\n", "", true));
     BOOST_REQUIRE(of_numbers.ok());
@@ -145,7 +144,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_finite_number_is_refused_with_its_line_and_colum
                               "1e", "+", "1 2", "1_000"})
         BOOST_TEST(!open_matrix(csv(std::string{"1;2\n"} + wrong + ";2\n")).ok(), wrong);
     BOOST_TEST(
-        (rows_of(csv("1\n1e-999\n1e-40\n16777217\n")) == table{{1}, {0}, {1e-40f}, {16777216}}));
+        (rows_of(csv("1\n1e-999\n1e-40\n16777217\n")) == table{{1}, {0}, {1e-40}, {16777217}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_first_line_that_may_be_a_header_is_asked_about) {

@@ -7,7 +7,7 @@ using namespace troupe::test;
 
 namespace {
 
-using table = std::vector<std::vector<float>>;
+using table = std::vector<std::vector<double>>;
 
 class libsvm_files : public data_files {
   public:

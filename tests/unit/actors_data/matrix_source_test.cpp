@@ -9,7 +9,7 @@ namespace {
 
 using floats = std::vector<float>;
 using doubles = std::vector<double>;
-using table = std::vector<floats>;
+using table = std::vector<std::vector<double>>;
 using counts = std::vector<std::uint32_t>;
 
 class matrix_files : public data_files {
@@ -48,10 +48,10 @@ BOOST_AUTO_TEST_CASE(blocks_take_as_many_rows_as_fit_but_one) {
     auto dense = open_matrix(
         with_targets(plain("a", "1,2\n3,4\n5,6\n7,8\n9,10\n"), plain("y", "1\n2\n3\n4\n5\n")));
     BOOST_REQUIRE(dense.ok());
-    // A row takes 8 bytes of values and 8 of its target.
-    for (const auto& [bytes, blocks] : {std::pair<std::uint64_t, counts>{32, {2, 2, 1}},
-                                        {47, {2, 2, 1}},
-                                        {48, {3, 2}},
+    // A row takes 16 bytes of values and 8 of its target.
+    for (const auto& [bytes, blocks] : {std::pair<std::uint64_t, counts>{48, {2, 2, 1}},
+                                        {71, {2, 2, 1}},
+                                        {72, {3, 2}},
                                         {0, {1, 1, 1, 1, 1}},
                                         {UINT64_MAX, {5}}}) {
         const matrix_values values = values_of(*dense, bytes);
@@ -61,12 +61,12 @@ BOOST_AUTO_TEST_CASE(blocks_take_as_many_rows_as_fit_but_one) {
         BOOST_TEST(!dense->next(1)->has_value());
         BOOST_REQUIRE(dense->rewind().ok());
     }
-    // 8 bytes for the first start, then 16 for each row and 8 for each entry.
+    // 8 bytes for the first start, then 16 for each row and 12 for each entry.
     auto sparse = open_matrix(features_in(plain("s", "1 1:1\n2 1:1 2:1\n3\n")));
-    BOOST_TEST(values_of(*sparse, 8 + 24).blocks == (counts{1, 1, 1}),
+    BOOST_TEST(values_of(*sparse, 8 + 28).blocks == (counts{1, 1, 1}),
                boost::test_tools::per_element());
     BOOST_REQUIRE(sparse->rewind().ok());
-    BOOST_TEST(values_of(*sparse, 8 + 24 + 32).blocks == (counts{2, 1}),
+    BOOST_TEST(values_of(*sparse, 8 + 28 + 40).blocks == (counts{2, 1}),
                boost::test_tools::per_element());
 }
 
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(images_are_rows_of_pixels_as_they_are_and_labels_numbers) {
     BOOST_REQUIRE(source.ok());
     BOOST_TEST((source->shape().columns == 6 && !source->shape().is_sparse));
     const matrix_values values = values_of(*source, 100);
-    BOOST_TEST((values.rows[42] == floats{252, 253, 254, 255, 0, 1}));
+    BOOST_TEST((values.rows[42] == std::vector<double>{252, 253, 254, 255, 0, 1}));
     BOOST_TEST((values.targets == doubles(50, 9)));
     BOOST_TEST(
         refused(with_targets(plain("images", idx_image_file(2)),

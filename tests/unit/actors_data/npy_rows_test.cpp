@@ -7,7 +7,7 @@ namespace {
 
 using bytes = std::vector<std::uint8_t>;
 using floats = std::vector<float>;
-using table = std::vector<floats>;
+using table = std::vector<std::vector<double>>;
 
 std::string fortran(const std::string& type, const std::string& shape,
                     const std::string& elements) {
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(every_type_is_read_as_numbers_and_bytes_are_not_scaled) {
                     wanted));
     }
     BOOST_TEST((rows_of(features_in(plain("a", npy_of(std::vector<std::int32_t>{-5, 16777217},
-                                                      "1, 2")))) == table{{-5, 16777216}}));
+                                                      "1, 2")))) == table{{-5, 16777217}}));
 }
 
 BOOST_AUTO_TEST_CASE(arrays_of_several_pieces_are_read_whole_in_either_order) {

@@ -7,7 +7,7 @@ namespace {
 
 using whole = std::vector<std::int32_t>;
 using floats = std::vector<float>;
-using table = std::vector<floats>;
+using table = std::vector<std::vector<double>>;
 
 // 0 1 2
 // 0 0 0

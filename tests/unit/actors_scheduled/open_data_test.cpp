@@ -1,6 +1,8 @@
 // Data that app files name, as pieces.
 #include "actors/scheduled/open_data.hpp"
 
+#include <cmath>
+
 #include <capnp/message.h>
 #include <capnp/schema.h>
 
@@ -258,6 +260,43 @@ BOOST_AUTO_TEST_CASE(pieces_have_as_many_rows_as_fit_and_what_is_held_out_of_the
         BOOST_REQUIRE((first.ok() && *first));
         BOOST_TEST((*first)->count == (bytes_max == 1 ? 1u : bytes_max == 80 ? 2u : 3u));
     }
+}
+
+BOOST_AUTO_TEST_CASE(columns_far_from_0_are_dealt_less_an_offset) {
+    auto matrix = data().initMatrix();
+    matrix.setFeatures(plain("x", "day,b,y\n2460000.53,1,0\n2460000.71,-1,1\n2460000.12,3,2\n"));
+    matrix.setTargetColumn("y");
+    const auto opened = open_data(data(), {.takes_offsets = true});
+    BOOST_REQUIRE(opened.ok());
+    piece_source& source = **opened;
+    BOOST_TEST(source.notes().empty());
+    const std::vector<double> offsets = source.offsets();
+    BOOST_REQUIRE(offsets.size() == 2u);
+    for (int pass = 0; pass < 2; ++pass) {
+        const auto piece = source.next(3, memory());
+        BOOST_REQUIRE((piece.ok() && *piece));
+        const auto rows = read_matrix_piece((*piece)->tensors, 2);
+        BOOST_REQUIRE(rows.ok());
+        const double days[] = {2460000.53, 2460000.71, 2460000.12};
+        for (std::size_t r = 0; r < 3; ++r) {
+            BOOST_TEST(rows->values[2 * r] == static_cast<float>(days[r] - offsets[0]));
+            BOOST_TEST(std::abs(rows->values[2 * r]) < 1);
+        }
+        BOOST_TEST(rows->values[3] == -1);
+        BOOST_REQUIRE(source.rewind().ok());
+    }
+    const auto as_they_are = open();
+    BOOST_TEST(as_they_are->offsets().empty());
+    BOOST_REQUIRE(as_they_are->notes().size() == 1u);
+    BOOST_TEST(as_they_are->notes().front().find("the column \"day\" are off by more than") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(ratings_that_float32_cannot_keep_are_noted) {
+    data().initRatings().setTrain(plain("r", "1 1 100000000.5\n1 2 100000001.5\n"));
+    BOOST_REQUIRE(open()->notes().size() == 1u);
+    data().initRatings().setTrain(plain("r", "1 1 4.5\n1 2 1.5\n"));
+    BOOST_TEST(open()->notes().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

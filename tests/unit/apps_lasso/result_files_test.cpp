@@ -85,6 +85,27 @@ BOOST_AUTO_TEST_CASE(have_the_coefficients_of_all_schedulers_for_every_lambda) {
                std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(have_the_intercept_of_the_columns_in_the_file) {
+    struct far_from_0 final : scheduled::piece_source {
+        scheduled::data_shape shape() const override { return {100, 5, 500, false}; }
+        std::uint64_t row_work(std::uint64_t) const override { return 5; }
+        std::uint64_t column_work(std::uint64_t) const override { return 100; }
+        std::vector<double> offsets() const override { return {9, 1000, 0, 10, 0}; }
+        result<std::optional<scheduled::rows_piece>> next(std::uint64_t, memory_pool&) override {
+            return error{errc::io, "the file is gone"};
+        }
+        result<void> rewind() override { return {}; }
+    } rows;
+    saved_run run;
+    const test::temporary_folder folder;
+    scheduled::result_site site = run.site(folder.path());
+    site.rows = &rows;
+    BOOST_REQUIRE(write_result(site, run.parts).ok());
+    // -1 - (0.5 x 1000 - 2 x 10)
+    BOOST_TEST(text_of(folder.path() / "path.csv").find("0.25,1.5,3e-07,3,-481\n") !=
+               std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(name_columns_without_names_by_their_numbers) {
     saved_run run;
     const test::temporary_folder folder;
