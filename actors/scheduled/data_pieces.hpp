@@ -46,14 +46,14 @@ struct rows_piece {
     payload tensors;
 };
 
-// What a run that goes on knows its data by: whatever the file is called then, it must hold the same.
+// A run that goes on knows its data by this: whatever the file is called then, it must hold the same.
 struct data_digest {
     std::string key;  // of the app file: "data.matrix.features"
     std::string file; // that it names
     std::uint64_t value = 0;
 };
 
-// What the data of a run is dealt from. Blocks on files, so it is not for an actor's thread; one thread at a time.
+// The source of a run's data. Blocks on files, so it is not for an actor's thread; one thread at a time.
 class piece_source {
   public:
     virtual ~piece_source() = default;
@@ -65,9 +65,9 @@ class piece_source {
     virtual std::uint64_t column_work(std::uint64_t column) const = 0;
     virtual std::vector<std::string> column_names() const { return {}; } // none, or one a column
     virtual std::vector<std::string> row_names() const { return {}; }    // none, or one a row
-    // Of each file that the app file names. Errors name the first that differs, so one that others follow from comes first.
+    // A digest for each file of the app file. Errors name the first that differs: one that others follow from comes first.
     virtual std::vector<data_digest> digests() const { return {}; }
-    // What the user should know of how the data was read, as sentences: "data.KEY: ...".
+    // Notes for the user on how the data was read, as sentences: "data.KEY: ...".
     virtual std::vector<std::string> notes() const { return {}; }
 
     // The rows that follow, at most so many and a few MiB of them; none after the last. In memory of `memory`.

@@ -59,10 +59,10 @@ class leader final : public actor {
     leader(actor_context& context, leader_options options);
 
   private:
-    // What the run is to do besides its phases.
+    // The wish of the run besides its phases.
     enum class wish : std::uint8_t { go_on, stop };
     enum class commit_state : std::uint8_t { none, marked, writing }; // of one that is under way
-    // Of what there is of the result while the run goes on.
+    // Writing of the result so far, while the run goes on.
     struct written_so_far {
         enum class state : std::uint8_t { idle, writing, failed };
         state now = state::idle;
@@ -113,7 +113,7 @@ class leader final : public actor {
     void stop(proto::StopRun::Reader body, const frame& f);
     void finish(std::optional<error> failure);
 
-    // Of members: workers come first, then schedulers.
+    // Numbers of members: workers come first, then schedulers.
     std::size_t workers() const noexcept { return options_.what.shares.rows.size(); }
     std::size_t schedulers() const noexcept { return options_.what.shares.variables.size(); }
     bool is_worker(std::size_t member) const noexcept { return member < workers(); }
@@ -138,7 +138,7 @@ class leader final : public actor {
         std::uint64_t round = 0; // counts partings: what was read before one is read again
         source_state source = source_state::idle;
     };
-    // What the run has to say of itself.
+    // Everything that the run says of itself.
     struct report {
         bool is_started = false;
         std::uint64_t phases = 0;

@@ -1,4 +1,4 @@
-// What a leader writes: checkpoints, and at the end of the run its result; and how the run ends.
+// The leader writes checkpoints, and at the end of the run its result; and how the run ends.
 #include <algorithm>
 #include <iterator>
 
@@ -12,7 +12,7 @@ namespace troupe::scheduled {
 
 namespace {
 
-// What schedulers have ended with at a probe, when all save what they are a few phases later.
+// The states with which schedulers have ended at a probe, when all save what they are a few phases later.
 std::map<std::size_t, saved_state> ends_before(std::uint64_t phase,
                                                const std::map<std::size_t, saved_state>& ends) {
     std::map<std::size_t, saved_state> before = ends;
@@ -26,7 +26,7 @@ error end_is_unsaved(const error& why, const std::string& checkpoint) {
                             (checkpoint.empty() ? "the beginning" : checkpoint)};
 }
 
-// What is exhausted is memory; a part whose own limit is reached says itself what to use, as errc::usage.
+// Memory is exhausted; a part whose own limit is reached says itself what to use, as errc::usage.
 error advised(const error& why, const std::string& more_memory) {
     if (why.code() != errc::exhausted)
         return why;

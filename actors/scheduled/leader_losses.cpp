@@ -31,7 +31,7 @@ void place(cast& of, const device_choice& devices, std::size_t workers,
     }
 }
 
-// Those that are gone, and those that want data which has not all been dealt.
+// Workers that are gone, and workers that want data which has not all been dealt.
 std::vector<std::size_t> to_ask_again(std::vector<std::size_t> gone,
                                       const std::vector<bool>& wanted) {
     for (std::size_t w = 0; w < wanted.size(); ++w)
@@ -40,7 +40,7 @@ std::vector<std::size_t> to_ask_again(std::vector<std::size_t> gone,
     return gone;
 }
 
-// Whoever loses all nodes one after the other may lose an actor as often as by a fault of the program, which comes second.
+// A run that loses all nodes in turn may lose an actor as often as by a fault of the program, which comes second.
 error none_left(const error& why, const std::string& members, const std::string& checkpoint,
                 bool is_in_succession) {
     return {
@@ -131,7 +131,7 @@ void leader::peer_lost(proto::PeerLost::Reader body, const frame& f) {
         after(until_pairs_are_decided, frame_builder<proto::LostPairsDue>{});
 }
 
-// Of those that the run has lost, too, it has been told meanwhile.
+// The run has been told meanwhile of those that it has lost, too.
 void leader::decide_pairs(proto::LostPairsDue::Reader, const frame& f) {
     if (f.from() != self())
         return reject("only the leader tells itself so");

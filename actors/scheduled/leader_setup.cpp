@@ -106,7 +106,7 @@ void leader::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
 
 // ---- dealing ----
 
-// What is read for an earlier round is read again, or not needed any more: it fails nothing.
+// Data that is read for an earlier round is read again, or not needed any more: it fails nothing.
 
 void leader::deal() {
     course_.actors_are_there();

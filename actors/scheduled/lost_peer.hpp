@@ -1,4 +1,4 @@
-// What a scheduler or a worker tells the leader of an actor of the run that it watches and that is down.
+// The message of a scheduler or a worker to the leader about an actor of the run that it watches and that is down.
 //
 // Threads: the caller's actor's.
 #pragma once

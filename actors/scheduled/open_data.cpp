@@ -44,7 +44,7 @@ matrix_settings settings_of(proto::ProgramData::Reader data) {
     return settings;
 }
 
-// What does not fit a file is the column that is asked of it.
+// The column that is asked of a file is what does not fit it.
 error at_its_key(const error& why, const matrix_settings& settings) {
     const std::string found = settings.features.key + ": ";
     if (why.code() != errc::usage || settings.target_column.empty() ||

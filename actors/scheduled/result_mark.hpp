@@ -1,4 +1,4 @@
-// What a run leaves in its result's folder besides the files of its program: `result.json`, with the program's name and,
+// A run leaves a mark in its result's folder besides the files of its program: `result.json`, with the program's name and,
 // of documents, the rules by which their words were found:
 //
 //     {"program": "lda", "words": {"stem": "english", "stop_words": "none", "length_min": 3, ...}}
@@ -23,7 +23,7 @@ inline constexpr const char* result_mark_name = "result.json";
 // not be there.
 result<void> check_result_folder(const std::filesystem::path& folder, const std::string& program);
 
-// What the file of such a run says. Reads data.documents.stop_words_file, so it is asked for as the data is opened.
+// The text of the mark. Reads data.documents.stop_words_file, so it is asked for as the data is opened.
 result<std::string> result_mark_of(const std::string& program, proto::ProgramData::Reader data);
 // Before the program writes its files.
 result<void> write_result_mark(const std::filesystem::path& folder, const std::string& mark);

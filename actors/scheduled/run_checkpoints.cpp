@@ -184,7 +184,7 @@ result<json> read_manifest_of(const fs::path& checkpoint) {
     return std::move(*map);
 }
 
-// Of a manifest. Errors: a sentence.
+// Reads the shape from a manifest. Errors: a sentence.
 result<commit_shape> read_shape(const json& manifest) {
     const auto window = manifest["window"].count<std::uint32_t>(window_max);
     const auto gap = manifest["gap"].number();
@@ -204,7 +204,7 @@ result<commit_shape> read_shape(const json& manifest) {
     return commit_shape{*workers, *schedulers, *window, *gap, *length, *iterations};
 }
 
-// Of a run that is the same.
+// Reads the manifest, and refuses one of another run.
 result<json> read_own_manifest(const fs::path& checkpoint, const checkpoint_identity& of) {
     auto manifest = read_manifest_of(checkpoint);
     if (!manifest)

@@ -42,7 +42,7 @@ json lists_of(const saved_state& state) {
     return lists;
 }
 
-// What is as in `part` is left out.
+// Tensors that are as in `part` are left out.
 void add_end(const saved_part& end, const saved_part& part, std::vector<named_tensor>& to) {
     for (std::size_t i = 0; i < end.names.size(); ++i) {
         const auto same = std::ranges::find(part.names, end.names[i]);
@@ -176,7 +176,7 @@ result<safetensors_file> read_tensors(const fs::path& file, const std::string& h
     return adopted ? adopted : adopted.failure().in(file.string());
 }
 
-// Of the file's bytes, of which few are held; empty if it cannot be read.
+// The hash of the file's bytes, of which few are held; empty if it cannot be read.
 std::string hash_of(const fs::path& file) {
     std::ifstream in{file, std::ios::binary};
     std::vector<char> piece(1u << 20);

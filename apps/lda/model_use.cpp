@@ -114,7 +114,7 @@ class document_reader {
         return d;
     }
 
-    // Of all tokens of a document the topics are kept.
+    // Topics of all tokens of a document are kept.
     static constexpr std::int32_t document_max = 100'000'000;
 
     const result_use& use_;
@@ -171,7 +171,7 @@ result<void> predict(const result_use& use, scheduled::prediction_table& to) {
         names.push_back("topic " + std::to_string(k));
     if (auto begun = to.begin(names); !begun)
         return begun;
-    // Those without words are not among the rows: a document is known by its name, not by its line.
+    // Documents without words are not among the rows: a document is known by its name, not by its line.
     const std::vector<std::string> documents = use.rows->row_names();
     std::size_t row = 0;
     return from->documents.each([&](const document& d) {

@@ -17,7 +17,7 @@ bool names_npz_member(const std::string& name) noexcept;
 class npy_elements {
   public:
     static result<npy_elements> open(const std::string& name, npy_order allowed = npy_order::c);
-    // Of a file from its start.
+    // Reads a file from its start.
     static result<npy_elements> open(input_file in, npy_order allowed);
 
     const npy_header& header() const noexcept { return header_; }

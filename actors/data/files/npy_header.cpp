@@ -79,7 +79,7 @@ class header_text {
     std::size_t at_ = 0;
 };
 
-// What a header says, with the places of what may be refused.
+// The values of a header, with the places of those that may be refused.
 struct dictionary {
     std::string type;
     std::size_t type_at = 0;

@@ -57,7 +57,7 @@ char separator_of(std::string_view line) {
     return has_semicolon ? ';' : ',';
 }
 
-// Of the cell that begins at `first`: where it ends. Separators in a cell that is quoted do not count.
+// The end of the cell that begins at `first`. Separators in a cell that is quoted do not count.
 std::size_t end_of_cell(std::string_view line, std::size_t first, char separator) {
     const bool has_quotes = trimmed(line.substr(first)).starts_with('"');
     bool is_quoted = false;

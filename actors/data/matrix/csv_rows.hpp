@@ -29,7 +29,7 @@ class csv_rows final : public table_rows {
     result<bool> append_row(row_block& to) override;
     result<void> rewind() override;
     error fail(std::string_view sentence) const override { return lines_.fail(sentence); }
-    // Of numbers in a line.
+    // The count of numbers in a line.
     std::size_t width() const noexcept { return width_; }
     // The number of the line that was read last.
     std::uint64_t line() const noexcept { return lines_.line(); }

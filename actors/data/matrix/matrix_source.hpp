@@ -70,7 +70,7 @@ struct matrix_settings {
     // A vector of NumPy (FILE.npy, FILE.npz:MEMBER), labels in IDX, or text with one number a line; then a libsvm file's
     // labels are left out. Its path is empty if the targets are in the features' file, or if there are none.
     named_file targets;
-    // Of a CSV file, the column with the targets, which is then none of the features: its name in the header, else its
+    // The column of a CSV file with the targets, which is then none of the features: its name in the header, else its
     // number from 0, or from the end: -1 is the last. Empty: none.
     std::string target_column;
     // Whether the first line of a CSV file has the names of the columns. Not given: it has, if nothing in it is a number.
@@ -83,7 +83,7 @@ struct matrix_settings {
 
 class matrix_source {
   public:
-    // Of other rows than those in files: reads them all once, checks them and counts.
+    // Takes other rows than those in files: reads them all once, checks them and counts.
     static result<matrix_source> open(std::unique_ptr<table_rows> rows);
     matrix_source(matrix_source&&) noexcept;
     matrix_source& operator=(matrix_source&&) noexcept;
@@ -93,7 +93,7 @@ class matrix_source {
     // For sharing out work and columns. Dense: all of them. `row` and `column` are within the shape.
     std::uint64_t row_entries(std::uint64_t row) const;
     std::uint64_t column_entries(std::uint64_t column) const;
-    // Of all numbers in the rows, and of the targets that have a file of their own: by these it is known whether data is the
+    // The digest of all numbers in the rows, and of the targets that have a file of their own: it tells whether data is the
     // same as it was. All dense formats give the same, and all sparse ones.
     std::uint64_t digest() const { return digests_.at(shape_.rows); }
     std::uint64_t targets_digest() const;

@@ -36,7 +36,7 @@ result<target_vector> read_idx_targets(const std::string& name) {
     return target_vector{{labels->begin(), labels->end()}, name + ": byte 4"};
 }
 
-// Of numbers that have no lines.
+// Checks numbers that have no lines.
 result<void> ask(data_rule* rule, const target_vector& all, const std::string& name) {
     if (rule == nullptr)
         return {};

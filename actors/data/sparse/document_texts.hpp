@@ -56,10 +56,10 @@ class text_collector {
     document_builder builder_;
 };
 
-// Of a file, each line of which is a document.
+// Reads a file, each line of which is a document.
 result<documents> read_line_documents(const std::string& path, const word_rules& rules,
                                       const vocabulary_bounds& bounds);
-// Of the files in a folder.
+// Reads the files of a folder, each of which is a document.
 result<documents> read_folder_documents(const std::string& path, const word_rules& rules,
                                         const vocabulary_bounds& bounds);
 

@@ -36,7 +36,7 @@ namespace troupe {
 struct documents {
     sparse_rows counts;
     std::vector<std::string> words; // of each column, printable
-    // Of each row: printable names (paths below the folder, headwords), or numbers in the file from 1.
+    // Names of the rows: printable names (paths below the folder, headwords), or numbers in the file from 1.
     std::vector<std::string> names;
     std::vector<std::uint64_t> numbers;
     std::uint64_t tokens = 0;   // the sum of all counts

@@ -16,7 +16,7 @@ namespace {
 
 using taker = std::function<std::string(const rating&)>;
 
-// What is between the fields of a line.
+// Separators between the fields of a line.
 enum class separator { colons, comma, tab, blanks };
 
 separator separator_of(std::string_view line) {
