@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-// Of an update. Both count from 0 over the run.
+// The position of an update. Both numbers count from 0 over the run.
 struct run_position {
     std::uint32_t epoch = 0;
     std::uint64_t minibatch = 0;

@@ -63,7 +63,7 @@ const program& row_of(const program_app& app, const program_table& programs) {
     return *row;
 }
 
-// What both commands hand to the program.
+// The use that both commands hand to the program.
 struct opened_result {
     memory_pool memory;
     std::unique_ptr<piece_source> rows;
