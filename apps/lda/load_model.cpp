@@ -18,7 +18,7 @@ namespace troupe::lda {
 namespace {
 
 constexpr std::uint64_t summary_bytes_max = 1u << 16;
-// Of a word and the end of its line.
+// A word and the end of its line.
 constexpr std::uint64_t line_bytes_max = word_bytes_max + 1;
 
 using scheduled::damaged_array;

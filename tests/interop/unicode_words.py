@@ -100,7 +100,7 @@ def normalization():
     """The first three columns have one NFC, the second; the others another one, the fourth."""
     rows = [[text_of(field) for field in fields[:5]] for fields, _ in lines_of("NormalizationTest.txt.bz2")]
     made = ask([text for row in rows for text in row])
-    # Of what changes in other ways, too, all forms must be the same, whatever it is.
+    # Characters that change in other ways, too, must have the same form in all columns, whatever it is.
     other = set(LOWER) | set(IGNORABLE)
     cases = []
     for number, row in enumerate(rows):

@@ -35,7 +35,7 @@
 
 namespace troupe {
 
-// Of a word that a vocabulary names. Words of texts are shorter, also of letters that decompose (word_characters_max).
+// A vocabulary names no longer word. Words of texts are shorter, also with letters that decompose (word_characters_max).
 inline constexpr std::size_t word_bytes_max = 2000;
 
 struct documents {

@@ -1,8 +1,7 @@
 #include "actors/data/sparse/text_words.hpp"
 
-#include <utf8proc.h>
-
 #include "actors/data/files/utf8_text.hpp"
+#include "actors/data/sparse/character_kinds.hpp"
 #include "schemas/base/quantities.hpp"
 #include "schemas/base/utf8.hpp"
 
@@ -10,30 +9,10 @@ namespace troupe {
 
 namespace {
 
-utf8proc_category_t category_of(std::uint32_t c) {
-    return utf8proc_category(static_cast<utf8proc_int32_t>(c));
-}
-
-bool is_letter(std::uint32_t c) {
-    if (c < 0x80)
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const utf8proc_category_t category = category_of(c);
-    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
-}
-
-bool is_cased(std::uint32_t c) {
-    const utf8proc_category_t category = category_of(c);
-    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LT;
-}
-
 // Whether it belongs to the letter before it: rule WB4, by which marks and format characters are ignored.
 bool is_ignored(std::uint32_t c) {
     constexpr std::uint32_t zero_width_space = 0x200b; // is there to separate words
-    if (c == zero_width_space)
-        return false;
-    const utf8proc_category_t category = category_of(c);
-    return (category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME) ||
-           category == UTF8PROC_CATEGORY_CF;
+    return is_mark(c) || (category_of(c) == UTF8PROC_CATEGORY_CF && c != zero_width_space);
 }
 
 // Whether the character between a letter and the text behind is a dot within a word: rules WB6 and WB7. Only letters that
@@ -55,7 +34,7 @@ struct run {
     std::size_t characters = 0;
 };
 
-// Of a text that begins with a letter.
+// The run at the beginning of a text, which begins with a letter.
 run run_at_begin(std::string_view text) {
     run found;
     std::uint32_t letter = 0;

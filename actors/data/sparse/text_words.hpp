@@ -4,8 +4,9 @@
 //
 // Two letters are in one word where the default rules of Unicode have no boundary between them, and also where scripts that
 // write no blanks meet (Thai, Chinese, Japanese), which takes a dictionary to cut: a word is what their text has between
-// blanks and punctuation. Of what those rules allow between two letters, the dots of Catalan ("col·lecció") and of
-// Hebrew's abbreviations are in a word; apostrophes, full stops, colons, digits and underscores are not.
+// blanks and punctuation. Those rules allow more between two letters than a word has
+// here: it has the dots of Catalan ("col·lecció") and of Hebrew's abbreviations, but no apostrophes, full stops, colons,
+// digits or underscores.
 //
 // Threads: values. Source: Unicode Standard Annex 29, Unicode Text Segmentation, section 4.
 #pragma once
@@ -18,10 +19,10 @@
 
 namespace troupe {
 
-// Of a word; longer runs are passed over and counted.
+// The longest word has so many; longer runs are passed over and counted.
 inline constexpr std::size_t word_characters_max = 250;
 
-// What is said of so many of them, at least one, and what to do.
+// A sentence on so many of them, at least one, that says what to do.
 std::string why_too_long(std::uint64_t runs);
 
 class text_words {

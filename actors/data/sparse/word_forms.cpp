@@ -5,8 +5,7 @@
 #include <memory>
 #include <new>
 
-#include <utf8proc.h>
-
+#include "actors/data/sparse/character_kinds.hpp"
 #include "schemas/base/utf8.hpp"
 
 namespace troupe {
@@ -27,22 +26,12 @@ std::string mapped(std::string_view text, unsigned options) {
                : std::string{reinterpret_cast<const char*>(made), static_cast<std::size_t>(length)};
 }
 
-utf8proc_category_t category_of(std::uint32_t c) {
-    return utf8proc_category(static_cast<utf8proc_int32_t>(c));
-}
-
-bool is_mark(std::uint32_t c) {
-    const utf8proc_category_t category = category_of(c);
-    return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
-}
-
 enum class letter_case { none, has, ignorable };
 
 letter_case case_of(std::uint32_t c) {
-    const utf8proc_category_t category = category_of(c);
-    if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LT)
+    if (is_cased(c))
         return letter_case::has;
-    return category == UTF8PROC_CATEGORY_LO ? letter_case::none : letter_case::ignorable;
+    return category_of(c) == UTF8PROC_CATEGORY_LO ? letter_case::none : letter_case::ignorable;
 }
 
 // Whether the first letter of the text that counts has a case.
