@@ -8,6 +8,7 @@
 #include "actors/data/files/input_file.hpp"
 #include "actors/data/sparse/documents.hpp"
 #include "actors/data/sparse/ratings.hpp"
+#include "actors/data/sparse/text_words.hpp"
 #include "actors/scheduled/matrix_pieces.hpp"
 #include "actors/scheduled/sparse_pieces.hpp"
 
@@ -180,6 +181,8 @@ opened_data open_documents(proto::DocumentsData::Reader data, const data_use& us
         held.notes.push_back(settings.source.key + ": " + std::to_string(read->left_out) + " of " +
                              std::to_string(held.rows.rows() + read->left_out) +
                              " documents have no words that are kept, and are left out");
+    if (read->words_too_long > 0)
+        held.notes.push_back(settings.source.key + ": " + why_too_long(read->words_too_long));
     return pieces_of(std::move(held), piece_bytes);
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "actors/data/files/npy_elements.hpp"
+#include "actors/data/sparse/documents.hpp"
 #include "actors/scheduled/damaged_result.hpp"
 #include "apps/lda/lda_limits.hpp"
 #include "apps/lda/topic_model.hpp"
@@ -17,8 +18,8 @@ namespace troupe::lda {
 namespace {
 
 constexpr std::uint64_t summary_bytes_max = 1u << 16;
-// A name may be of 128 bytes, which may be written as several each.
-constexpr std::uint64_t word_bytes_max = 4 * troupe::limits::name_bytes_max + 1;
+// A word and the end of its line.
+constexpr std::uint64_t line_bytes_max = word_bytes_max + 1;
 
 using scheduled::damaged_array;
 using scheduled::damaged_result;
@@ -81,7 +82,7 @@ result<void> read_counts(const std::filesystem::path& file, topic_model& model) 
 result<void> read_names(const std::filesystem::path& file, topic_model& model) {
     std::ifstream in{file, std::ios::binary};
     if (const auto length = file_length(file);
-        in && (!length || *length / word_bytes_max > model.words))
+        in && (!length || *length / line_bytes_max > model.words))
         return damaged_result(file, "is too long for " + std::to_string(model.words) + " words");
     for (std::string name; in && std::getline(in, name);)
         model.names.push_back(name);

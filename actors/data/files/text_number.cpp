@@ -39,6 +39,14 @@ std::string_view trimmed(std::string_view text) noexcept {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+std::string lower_case(std::string_view text) {
+    std::string lowered{text};
+    for (char& c : lowered)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return lowered;
+}
+
 std::string_view take_word(std::string_view& text) noexcept {
     text = trimmed(text);
     const std::string_view word = text.substr(0, text.find_first_of(" \t"));

@@ -11,6 +11,9 @@ namespace troupe {
 // The text without blanks and tabs around it.
 std::string_view trimmed(std::string_view text) noexcept;
 
+// The text with the letters of ASCII in lower case.
+std::string lower_case(std::string_view text);
+
 // Takes the first word from the text, which blanks and tabs end, and those around it.
 std::string_view take_word(std::string_view& text) noexcept;
 

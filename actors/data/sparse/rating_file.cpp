@@ -8,7 +8,6 @@
 #include "actors/data/files/line_reader.hpp"
 #include "actors/data/files/text_number.hpp"
 #include "actors/data/matrix/matrix_market_rows.hpp"
-#include "actors/data/sparse/text_words.hpp"
 
 namespace troupe {
 
