@@ -50,7 +50,7 @@ result<std::filesystem::path> save_checkpoint(const training_app& app, const std
 } // namespace
 
 int convert(const convert_options& options) {
-    const auto app = load_training(options.app.file, options.app.settings);
+    const auto app = load_training(options.app.file, options.app.settings, home_folder());
     if (!app)
         return report(app.failure());
     std::filesystem::path to = options.to;

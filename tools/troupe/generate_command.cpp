@@ -139,7 +139,7 @@ int write_translations(compute_context& context, const translator& model,
 } // namespace
 
 int generate(const generate_options& options) {
-    const auto app = load_training(options.app.file, options.app.settings);
+    const auto app = load_training(options.app.file, options.app.settings, home_folder());
     if (!app)
         return report(app.failure());
     const auto model = app->app().getModel();
