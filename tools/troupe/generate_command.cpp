@@ -153,6 +153,8 @@ int generate(const generate_options& options) {
     const auto saved = load_weights(*app, options.weights, memory);
     if (!saved)
         return report(saved.failure());
+    for (const std::string& sentence : saved->notes)
+        note(sentence);
     const auto ops = make_cpu_operations(memory);
     compute_context context{*ops, memory};
     if (*use == text_use::writes_on)
