@@ -30,15 +30,13 @@ std::string listed(std::vector<std::string> texts, std::string_view is, std::str
     return counted(all, "tensor") + " " + std::string{all == 1 ? is : are} + ", " + join(texts);
 }
 
-// Of names that nobody wants, the one that this may stand for; they may be as long as their last parts agree.
+// Of names that nobody wants, the one that this is the end of, or that ends it, else the nearest one.
 std::string like(const std::string& missing, const std::vector<std::string>& unwanted) {
-    if (std::string found = nearest(missing, unwanted); !found.empty())
-        return found;
     const auto ends_it = [&](const std::string& name) {
         return missing.ends_with("." + name) || name.ends_with("." + missing);
     };
     const auto found = std::ranges::find_if(unwanted, ends_it);
-    return found == unwanted.end() ? "" : *found;
+    return found == unwanted.end() ? nearest(missing, unwanted) : *found;
 }
 
 std::string form_of(data_type type, const tensor_shape& shape) {

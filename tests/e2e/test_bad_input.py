@@ -50,7 +50,7 @@ class AppFile(TroupeTest):
             self.assertEqual(self.troupe("evaluate", self.app(), "--weights=~/saved").code, 0)
             self.assertEqual(self.troupe("evaluate", self.app(), "--set", "checkpoint={directory: ~/saved}").code, 0)
         self.assertFalse((self.folder / "~").exists())
-        self.check(saving.replace("~/", "$HOME/"), ":22:", 'checkpoint.directory: "$HOME/saved": variables have no value')
+        self.check(saving.replace("~/", "$HOME/"), ":21:", 'checkpoint.directory: "$HOME/saved": variables have no value')
         self.check(saving.replace("~/", "~ann/"), "home folders of other users are not looked up")
         self.assert_one_line_error(self.troupe("evaluate", self.app(), "--weights=~ann/saved"), 2, "other users are not looked up")
 

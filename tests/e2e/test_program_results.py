@@ -86,14 +86,15 @@ class Results(ProgramTest):
         refused("nowhere: no such folder", "nowhere")
         refused("empty: has no result.json", "empty")
         refused('is a result of the program "lda"', "other")
-        refused("narrow.csv has 2 columns, but result is of data with 12; give data with the same columns\n", "--data", "narrow.csv")
+        refused("/result is of data with 12; give data with the same columns", "--data", "narrow.csv")
+        refused("narrow.csv has 2 columns, but ", "--data", "narrow.csv")
         refused("narrow.csv has 1 column, but ", "--data", "narrow.csv", "--set", "data.matrix.target_column=-1")
         refused('column 0 of swapped.csv is "x11"', "--data", "swapped.csv")
         table = (self.folder / "x.csv").read_text().splitlines()
         (self.folder / "without.csv").write_text("".join(line.rpartition(",")[0] + "\n" for line in table))
         self.assertEqual(self.troupe("predict", app, "--data", "without.csv").code, 0)
-        refused("without.csv has 11 columns, but result is of data with 12; give data with the same columns, and the one that a "
-                "number names by target_column beside them", "--data", "without.csv", "--set", "data.matrix.target_column=-1")
+        refused("; give data with the same columns, and the one that a number names by target_column beside them",
+                "--data", "without.csv", "--set", "data.matrix.target_column=-1")
         refused("none.csv", "--data", "none.csv")
         refused('no target column "y"', "--data", "narrow.csv", command="evaluate")
         refused("without data.scale: unit_norm", "--set", "data.scale=unit_norm")
