@@ -41,6 +41,8 @@ char separator_of(std::string_view line) noexcept {
 }
 
 std::size_t end_of_cell(std::string_view record, std::size_t first, char separator) noexcept {
+    if (first < record.size() && record[first] > '"') // most cells, so that they take no time
+        return std::min(record.find(separator, first), record.size());
     const std::size_t begin = begin_of_text(record, first, separator);
     const bool has_quotes = record.substr(begin, 1) == "\"";
     const std::size_t behind = has_quotes ? end_of_quotes(record, begin) : first;
