@@ -60,7 +60,7 @@ struct IdxData {
 }
 
 struct NpyData
-    $A.doc("Arrays of types u1, i4, i8, f4 and f8, little-endian, in C order; the first dimension is the sample.") {
+    $A.doc("Arrays of types b1, u1, i1, i2, i4, i8, u2, u4, f2, f4 and f8, in C order; the first dimension is the sample.") {
   trainInputs @0 :Text $A.required $A.path
       $A.doc("Training samples of model.input's shape: bytes, scaled to 0..1, numbers, or (i4, i8) tokens.");
   trainLabels @1 :Text $A.path

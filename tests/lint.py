@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: include arrows, sizes of files and classes, columns, how comments begin, paths in READMEs,
-what the tour in actors/README.md names, calls that belong to tools/ alone, merges left half done, whether the mutations of
-mutations.py apply, the subjects of commits, and the format, by .clang-format.
+what the tour in actors/README.md names, whether each format of data has a table of forms, calls that belong to tools/ alone,
+merges left half done, whether the mutations of mutations.py apply, the subjects of commits, and the format, by .clang-format.
 
 The arrows go one way: schemas <- kernels <- transport <- actors <- apps <- tools; tests sees all and nothing sees it.
 transport may include only kernels/tensor/. Between the sub-folders of kernels/, transport/ and actors/ they are what the
@@ -319,6 +319,26 @@ def check_tour(root):
         yield f"{TOUR}:1: the tour has no step of the form of tests/lint.py"
 
 
+# A format of the manual's table: | CSV | what is read | what is refused |
+FORMATS = "tools/manual/data-files.md"
+TABLE_OF = re.compile(r'table_of \w+\{\s*"([^"]+)"')
+
+
+def check_formats(root):
+    """Each format that the manual has has a table of forms in the tests, and each table its row in the manual."""
+    page = root / FORMATS
+    if not page.exists():
+        return
+    rows = page.read_text(encoding="utf-8").partition("| --- |")[2].partition("\n\n")[0]
+    told = set(re.findall(r"^\| ([^|]+?) \|", rows, re.MULTILINE))
+    tested = {name for path in sorted((root / "tests").rglob("*contract*_test.cpp"))
+              for name in TABLE_OF.findall(path.read_text(encoding="utf-8"))}
+    for name in sorted(told - tested):
+        yield f"{FORMATS}:1: no test has a table of forms of {name} (tests/support/file_forms.hpp)"
+    for name in sorted(tested - told):
+        yield f"{FORMATS}:1: says nothing of {name}, of which a test has a table of forms"
+
+
 def prose(root):
     readmes = {path for folder in MAY_INCLUDE for path in (root / folder).rglob("README.md")}
     return sorted({root / "README.md", *readmes, *(root / "tools/manual").glob("*.md"), *(root / ".github").glob("*.md")})
@@ -368,6 +388,7 @@ def check_tree(root):
         print(f"skipped: the format, as there is no clang-format {CLANG_FORMAT_VERSION}")
     offences += check_readmes(root)
     offences += check_tour(root)
+    offences += check_formats(root)
     offences += check_mutations(root)
     offences += check_commits(root)
     for path in prose(root):

@@ -146,6 +146,14 @@ class Lint(unittest.TestCase):
         self.finds("last_row() is not in actors/data/column.hpp",
                    actors__README_md="| 1 | `actors/data/column.hpp` | `last_row` | One step. |\n")
 
+    def test_a_format_without_a_table_of_forms(self):
+        page = "# Data\n\n| format | read |\n| --- | --- |\n| CSV | commas |\n| IDX | bytes |\n\nMore.\n"
+        self.finds("no test has a table of forms of IDX", **{
+            "tools/manual/data-files.md": page, "tests/contract_a_test.cpp": 'const table_of csv{"CSV", {}};\n'})
+        self.finds("says nothing of Avro", **{
+            "tools/manual/data-files.md": page,
+            "tests/contract_a_test.cpp": "".join(f'const table_of a{{"{name}", {{}}}};\n' for name in ("CSV", "IDX", "Avro"))})
+
     def test_a_merge_left_half_done(self):
         self.finds("a merge left half done", kernels__README_md=SOUND["kernels/README.md"] + "\n>>>>>>> theirs\n")
 

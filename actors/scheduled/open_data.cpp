@@ -54,8 +54,9 @@ error at_its_key(const error& why, const matrix_settings& settings) {
     return {why.code(), target_column_key + (": " + why.message().substr(found.size()))};
 }
 
-std::vector<std::string> notes_on(const matrix_shape& shape, const matrix_settings& settings) {
-    std::vector<std::string> notes;
+std::vector<std::string> notes_on(const matrix_source& source, const matrix_settings& settings) {
+    const matrix_shape& shape = source.shape();
+    std::vector<std::string> notes = source.notes();
     if (shape.rows > 1 && shape.same_target)
         notes.push_back((!settings.targets.path.empty()    ? settings.targets.key
                          : !settings.target_column.empty() ? std::string{target_column_key}
@@ -87,7 +88,7 @@ opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use)
                                       ": has no targets, which the program needs; name them by "
                                       "data.matrix.targets or data.matrix.target_column"};
     matrix_facts facts{.digests = {digest_of(settings.features, source->digest())},
-                       .notes = notes_on(source->shape(), settings)};
+                       .notes = notes_on(*source, settings)};
     if (!settings.targets.path.empty())
         facts.digests.push_back(digest_of(settings.targets, source->targets_digest()));
     return pieces_of(std::move(*source), piece_bytes, std::move(facts));
@@ -233,6 +234,7 @@ opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
     held.columns = read->items.size();
     held.column_names = as_text(read->items);
     held.row_names = as_text(read->users);
+    held.notes = std::move(read->notes);
     return pieces_of(std::move(held), piece_bytes);
 }
 

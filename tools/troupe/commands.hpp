@@ -148,6 +148,9 @@ int exit_code(errc code) noexcept;
 // Prints one line on standard error, "troupe: note: SENTENCE", on something that may not be intended but is no error.
 void note(const std::string& sentence);
 
+// The folder that "~" stands for: HOME, else that of the user's entry; empty if there is neither.
+std::string home_folder();
+
 // The same as report(), after a stop signal.
 int stopped(const error& why);
 

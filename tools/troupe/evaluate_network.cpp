@@ -151,6 +151,7 @@ int evaluate_network(const training_app& app, const evaluate_options& options) {
         return report(same.failure());
     note_list notes{options.json};
     notes.add((*data)->notes);
+    notes.add(saved->notes);
     std::optional<translator> translates;
     if (const auto use = text_use_of(app, program); use && *use == text_use::translates) {
         auto opened = translator::open(app, *saved);

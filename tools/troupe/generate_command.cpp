@@ -142,7 +142,7 @@ int write_translations(compute_context& context, const translator& model,
 } // namespace
 
 int generate(const generate_options& options) {
-    const auto app = load_training(options.app.file, options.app.settings);
+    const auto app = load_training(options.app.file, options.app.settings, home_folder());
     if (!app)
         return report(app.failure());
     const auto model = app->app().getModel();
@@ -156,6 +156,8 @@ int generate(const generate_options& options) {
     const auto saved = load_weights(*app, options.weights, memory);
     if (!saved)
         return report(saved.failure());
+    for (const std::string& sentence : saved->notes)
+        note(sentence);
     const auto ops = make_cpu_operations(memory);
     compute_context context{*ops, memory};
     if (*use == text_use::writes_on)

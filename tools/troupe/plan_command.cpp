@@ -18,7 +18,8 @@ std::vector<plan_device> devices_for(const plan_options& options, const run_node
 } // namespace
 
 int plan(const plan_options& options, job_table jobs) {
-    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    const auto app =
+        load_app(options.app.file, options.app.settings, app_kinds(jobs), home_folder());
     if (!app)
         return report(app.failure());
     const auto opened = kind_of(*app, jobs).open(*app, job_purpose::plan, false);

@@ -3,8 +3,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <iostream>
 
+#include "actors/app_file/file_names.hpp"
 #include "schemas/base/error.hpp"
 #include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/command_words.hpp"
@@ -250,6 +254,10 @@ void add_bench(CLI::App& program, int& code) {
         [bench_command, &code] { code = cli::bench(bench_command->remaining()); });
 }
 
+// Options whose values are names of files or folders.
+constexpr std::array<std::string_view, 10> names_of_files{
+    "APP", "RESULT", "FROM", "TO", "--data", "--weights", "--out", "--key", "--trace", "--program"};
+
 // Every option of every command: their values, and the exit code of the command that was called.
 struct command_line {
     command_line(CLI::App& program, const cli::job_source& source);
@@ -290,10 +298,20 @@ command_line::command_line(CLI::App& program, const cli::job_source& source) : j
     const auto refuse_empty = [](const std::string& value) {
         return std::string{value.empty() ? "needs a value" : ""};
     };
+    // The shell does this for words alone, not behind "--data=".
+    const std::function<std::string(std::string)> from_home = [](const std::string& name) {
+        auto whole = with_home(name, cli::home_folder());
+        if (!whole)
+            throw CLI::ValidationError(whole.failure().message());
+        return *whole;
+    };
     for (CLI::App* command : program.get_subcommands({}))
         for (CLI::Option* option : command->get_options())
-            if (option->get_items_expected_max() > 0)
+            if (option->get_items_expected_max() > 0) {
                 option->check(refuse_empty);
+                if (std::ranges::count(names_of_files, option->get_name()) > 0)
+                    option->transform(from_home);
+            }
 }
 
 } // namespace

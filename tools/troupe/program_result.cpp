@@ -37,6 +37,7 @@ class interruptible_rows final : public piece_source {
     std::vector<std::string> column_names() const override { return from_->column_names(); }
     std::vector<std::string> row_names() const override { return from_->row_names(); }
     std::vector<std::string> notes() const override { return from_->notes(); }
+    std::vector<data_digest> digests() const override { return from_->digests(); }
     std::uint64_t row_entries(std::uint64_t row) const override { return from_->row_entries(row); }
     result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
         if (stop_signals() > 0)

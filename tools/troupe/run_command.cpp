@@ -138,7 +138,8 @@ int run(const run_options& options, job_table jobs) {
     if (!options.trace_file.empty())
         if (auto writable = inspector::check_trace_file(options.trace_file); !writable)
             return refuse(options, writable.failure().in("--trace"));
-    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    const auto app =
+        load_app(options.app.file, options.app.settings, app_kinds(jobs), home_folder());
     if (!app)
         return refuse(options, app.failure());
     const auto opened = kind_of(*app, jobs).open(*app, job_purpose::run, options.resume);

@@ -21,7 +21,7 @@ class npy_elements {
     static result<npy_elements> open(input_file in, npy_order allowed);
 
     const npy_header& header() const noexcept { return header_; }
-    bool is_whole() const noexcept { return header_.type < npy_type::f4; }
+    bool is_whole() const noexcept { return header_.type < npy_type::f2; }
     std::uint64_t done() const noexcept { return done_; }
 
     // Reads the next into.size() elements; there must be as many. Numbers that are not finite are refused, as float also

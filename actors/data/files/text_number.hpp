@@ -30,6 +30,13 @@ std::optional<double> text_number(std::string_view text);
 // Likewise, rounded once more to float32, as numpy.loadtxt(...).astype('f4') does.
 std::optional<float> text_float(std::string_view text);
 
+// Whether it says that a number is missing: nothing, NA, nan, null, ? and the like, in any letters.
+bool is_missing_value(std::string_view text);
+
+// Whether it is a number in another form than text_number() takes: infinite, or with commas, blanks, apostrophes or
+// underscores between its digits.
+bool is_meant_for_number(std::string_view text);
+
 // Why text_float() does not take it, and what to do, as a sentence: `"x" is not a number; ...`. `if_large`: what to do about
 // a number that is too large.
 std::string why_no_number(std::string_view text,

@@ -3,7 +3,8 @@
 //
 // Formats, told apart by what the file of the features begins with; all but archives plain or gzip:
 //
-//   NumPy          FILE.npy or FILE.npz:MEMBER, two dimensions, C or Fortran order: u1, i4, i8, f4, f8 (npy_rows.hpp)
+//   NumPy          FILE.npy or FILE.npz:MEMBER, two dimensions, C or Fortran order, of whole numbers up to 8 bytes,
+//                  floats up to f8, or truth values (npy_rows.hpp)
 //   SciPy          FILE.npz of scipy.sparse.save_npz: csr, csc, coo (scipy_rows.hpp)
 //   CSV            separated by commas, semicolons or tabs, with the names of the columns or without (csv_rows.hpp)
 //   libsvm         lines LABEL INDEX:VALUE ... (libsvm_rows.hpp)
@@ -73,7 +74,7 @@ struct matrix_settings {
     // The column of a CSV file with the targets, which is then none of the features: its name in the header, else its
     // number from 0, or from the end: -1 is the last. Empty: none.
     std::string target_column;
-    // Whether the first line of a CSV file has the names of the columns. Not given: it has, if nothing in it is a number.
+    // Whether the first line of a CSV file has the names of the columns. Not given: it is guessed (csv_header.hpp).
     std::optional<bool> has_header;
     // If not, the column is passed over, whatever it holds, and there are no targets; it may be missing, and the file be of
     // another format. A number names one of any CSV file.
@@ -90,6 +91,8 @@ class matrix_source {
     ~matrix_source();
 
     const matrix_shape& shape() const noexcept { return shape_; }
+    // What may not be intended in the files, a sentence each, which begins with the key of the file.
+    const std::vector<std::string>& notes() const noexcept { return notes_; }
     // For sharing out work and columns. Dense: all of them. `row` and `column` are within the shape.
     std::uint64_t row_entries(std::uint64_t row) const;
     std::uint64_t column_entries(std::uint64_t column) const;
@@ -119,6 +122,7 @@ class matrix_source {
     std::unique_ptr<table_rows> rows_;
     std::vector<double> targets_; // of a file of their own
     matrix_shape shape_;
+    std::vector<std::string> notes_;
     // Up to the last one that has any.
     std::vector<std::uint32_t> row_entries_;
     std::vector<std::uint32_t> column_entries_;
