@@ -13,6 +13,11 @@ class Mutation:
 
 
 MUTATIONS = [
+    Mutation("a rendezvous without data is one to be received",
+             "transport/ucx/frame_receiver.cpp",
+             "(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 && data_bytes > 0;",
+             "(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;",
+             "conformance/transport_suite", "ucx_transport/frames_arrive_though_ucx_announces_the_smallest*"),
     Mutation("a progress thread yields half as often",
              "transport/ucx/progress_pace.hpp",
              "return now - yielded_at_ >= yield_interval;",

@@ -52,6 +52,20 @@ std::vector<std::byte> read_exactly(const file_descriptor& s, std::size_t wanted
     return bytes;
 }
 
+// A variable of this process's environment, while this object lives.
+class environment_variable {
+  public:
+    environment_variable(const char* name, const char* value) : name_{name} {
+        setenv(name, value, 1);
+    }
+    ~environment_variable() { unsetenv(name_); }
+    environment_variable(const environment_variable&) = delete;
+    environment_variable& operator=(const environment_variable&) = delete;
+
+  private:
+    const char* name_;
+};
+
 // Of this process.
 std::ptrdiff_t descriptors() {
     const std::filesystem::directory_iterator open{"/proc/self/fd"};
@@ -72,6 +86,21 @@ BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
                 errc::usage));
     BOOST_TEST((w.make({.name = "a", .address = "127.0.0.1:99999"}, node_id{1}).failure().code() ==
                 errc::usage));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(frames_arrive_though_ucx_announces_the_smallest, World, ucx_worlds) {
+    const environment_variable announced_from{"UCX_RNDV_THRESH", "0"};
+    World w;
+    node a = w.add("a");
+    node b = w.add("b");
+    w.join(a, b);
+    const std::vector<std::vector<std::size_t>> tensors{{}, {0}, {1000}, {0, 7}, {1u << 20}};
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        a.end->send(b.id, conformance::numbered_frame(w.pool, i, tensors[i]));
+    a.end->send(b.id, conformance::numbered_frame(w.pool, tensors.size(), {}, 100'000));
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->frame_count() == tensors.size() + 1; }));
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        BOOST_TEST(is_numbered(*b.heard->frames()[i].second, i, tensors[i]));
 }
 
 BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
