@@ -13,6 +13,11 @@ class Mutation:
 
 
 MUTATIONS = [
+    Mutation("a node without room for shared memory says that it sees the other's",
+             "transport/ucx/control_plane_messages.cpp",
+             "        c.sees_memory = ready.ok();",
+             "        c.sees_memory = true;",
+             "conformance/transport_suite", "ways_of_links/nodes_without_room_for_shared_memory_use_tcp_and_say_why_once"),
     Mutation("a rendezvous without data is one to be received",
              "transport/ucx/frame_receiver.cpp",
              "(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 && data_bytes > 0;",

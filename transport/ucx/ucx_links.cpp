@@ -1,6 +1,8 @@
 #include "transport/ucx/ucx_links.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
 
 #include "transport/ucx/ucx_endpoint.hpp"
 
@@ -9,11 +11,24 @@ namespace troupe {
 namespace {
 
 constexpr unsigned progress_burst = 16;
+constexpr unsigned link_mebibytes = 9; // of shared memory, at both ends; measured
 
 void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
     auto& failed = *static_cast<ucx_peer*>(peer);
     failed.has_failed = true;
     *failed.any_failed = true;
+}
+
+// What there is too little of is told by the folder in which UCX keeps it.
+error no_shared_memory_error(const error& why) {
+    std::error_code none;
+    const auto space = std::filesystem::space("/dev/shm", none);
+    const std::string left =
+        none ? std::string{} : ", which has " + std::to_string(space.available >> 20) + " MiB left";
+    return {why.code(), "no shared memory for a link: " + why.message() + "; a link takes about " +
+                            std::to_string(link_mebibytes) + " MiB of /dev/shm" + left +
+                            ": make it larger (docker run --shm-size, mount -o remount,size=), or "
+                            "give --transport tcp"};
 }
 
 std::uint64_t id_of(const ucx_worker& worker) {
@@ -31,12 +46,16 @@ result<void> ucx_links::add(const peer_ptr& peer, ucx_route route) {
         return context.failure();
     auto created = ucx_worker::create(**context);
     if (!created)
-        return created.failure();
+        return route == ucx_route::shared_memory ? no_shared_memory_error(created.failure())
+                                                 : created.failure();
+    if (peer->worker != nullptr)
+        poll_.forget(peer->worker->event_descriptor());
+    else
+        links_.push_back(peer);
     peer->worker = std::move(*created);
     peer->any_failed = &any_failed_;
     peer->takes_places = route != ucx_route::tcp;
     receiver_.add(*peer);
-    links_.push_back(peer);
     poll_.watch(peer->worker->event_descriptor(), id_of(*peer->worker));
     return {};
 }
