@@ -91,7 +91,9 @@ BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(frames_arrive_though_ucx_announces_the_smallest, World, ucx_worlds) {
     const environment_variable announced_from{"UCX_RNDV_THRESH", "0"};
     World w;
-    node a = w.add("a");
+    node_settings few_at_once{.name = "a"};
+    few_at_once.bounds.frames_soft = 4;
+    node a = w.add_with(few_at_once);
     node b = w.add("b");
     w.join(a, b);
     const std::vector<std::vector<std::size_t>> tensors{{}, {0}, {1000}, {0, 7}, {1u << 20}};
@@ -101,6 +103,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(frames_arrive_though_ucx_announces_the_smallest, W
     BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->frame_count() == tensors.size() + 1; }));
     for (std::size_t i = 0; i < tensors.size(); ++i)
         BOOST_TEST(is_numbered(*b.heard->frames()[i].second, i, tensors[i]));
+    const std::size_t writables = a.heard->writables();
+    while (a.end->send(b.id, conformance::numbered_frame(w.pool, 0)) != send_status::congested) {
+    }
+    BOOST_TEST(w.wait_for([&] { return a.heard->writables() > writables; })); // they have arrived
 }
 
 BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
