@@ -21,7 +21,7 @@ MUTATIONS = [
     Mutation("a node that has admitted a newcomer does not ask whom that knows",
              "actors/cluster/cluster_actor.cpp",
              "    if (*admitted && !was_asked && would_look_for(*newcomer))",
-             "    if (false)",
+             "    if (*admitted && was_asked && would_look_for(*newcomer))",
              "unit_cluster", "cluster_reunion/who_joined_one_side_of_a_cut_is_met_by_the_other"),
     Mutation("the members that a Welcome names are not looked for",
              "actors/cluster/cluster_actor.cpp",

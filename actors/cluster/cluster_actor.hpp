@@ -1,7 +1,7 @@
 // Keeps this node's list of members: it joins a cluster through any member, admits newcomers, exchanges heartbeats, looks
 // for members that were lost, and notifies subscribers of members that join or leave. Spawned under well_known::cluster
-// before the node starts to listen. The protocol is schemas/cluster.capnp; the decisions are in membership.hpp, heartbeat.hpp and
-// missing_members.hpp.
+// before the node starts to listen. The protocol is schemas/cluster.capnp; the decisions are in membership.hpp,
+// heartbeat.hpp and missing_members.hpp.
 //
 //     node.spawn_as<cluster_actor>(well_known::cluster, "cluster", cluster_options{.devices = ..., .join = "host:4100"});
 #pragma once
