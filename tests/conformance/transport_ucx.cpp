@@ -1,5 +1,6 @@
 // What only processes and sockets can do to each other: hostile bytes on the control port, forged frames, connections
 // that come and go.
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -107,6 +108,30 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(frames_arrive_though_ucx_announces_the_smallest, W
     while (a.end->send(b.id, conformance::numbered_frame(w.pool, 0)) != send_status::congested) {
     }
     BOOST_TEST(w.wait_for([&] { return a.heard->writables() > writables; })); // they have arrived
+}
+
+BOOST_AUTO_TEST_CASE(too_few_file_descriptors_are_an_error_that_says_so) {
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const auto limited_to = [&](rlim_t files) {
+        const rlimit limit{files, before.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &limit);
+    };
+    ucx_tcp_world w;
+    node a = w.add("a");
+    node b = w.add("b");
+    limited_to(static_cast<rlim_t>(descriptors()) + 6); // of which the control connection takes two
+    a.end->connect(b.end->address());
+    const bool is_told = w.wait_for([&] { return a.heard->failures().size() == 1; });
+    limited_to(63);
+    const auto made = w.make({.name = "c"}, node_id{3});
+    setrlimit(RLIMIT_NOFILE, &before);
+    BOOST_TEST(is_told);
+    BOOST_TEST(a.heard->last_reason().find("no file descriptors are left for a link") !=
+                   std::string::npos,
+               a.heard->last_reason());
+    BOOST_TEST_REQUIRE(!made.ok());
+    BOOST_TEST(made.failure().message().find("ulimit -n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {

@@ -106,6 +106,7 @@ class control_plane {
     void admit(connection& c, alive_message);
     void admit(connection& c, wired_message);
     void admit(connection& c, const given_up_message& given_up);
+    void give_up(connection& c, const error& why); // tells the peer why
     void say_no_memory(const error& why);
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);

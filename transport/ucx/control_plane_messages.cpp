@@ -34,16 +34,19 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     c.routes = {hello.memory.has_value(), hello.rdma, hello.tcp};
     if (means_.routes().shared_memory && hello.memory && is_seen(*hello.memory)) {
         const auto ready = events_.route_found(c.peer, ucx_route::shared_memory);
-        if (!ready && !means_.routes().tcp) {
-            c.wire->send(given_up_message{ready.failure().message()});
-            return end(c.id, ready.failure());
-        }
+        if (!ready && !means_.routes().tcp)
+            return give_up(c, ready.failure());
         if (!ready)
             say_no_memory(ready.failure());
         c.sees_memory = ready.ok();
     }
     c.state = phase::sight;
     c.wire->send(sight_message{c.sees_memory});
+}
+
+void control_plane::give_up(connection& c, const error& why) {
+    c.wire->send(given_up_message{why.message()});
+    end(c.id, why);
 }
 
 void control_plane::say_no_memory(const error& why) {
@@ -60,7 +63,7 @@ void control_plane::admit(connection& c, const sight_message& sight) {
     // Called before the address is sent: the peer's first frame may overtake its own messages.
     if (*route != ucx_route::shared_memory)
         if (const auto ready = events_.route_found(c.peer, *route); !ready)
-            return end(c.id, ready.failure());
+            return give_up(c, ready.failure());
     c.state = phase::worker;
     c.wire->send(worker_message{c.peer->worker->address()});
 }

@@ -1,5 +1,9 @@
 #include "transport/ucx/ucx_links.hpp"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -11,6 +15,7 @@ namespace troupe {
 namespace {
 
 constexpr unsigned progress_burst = 16;
+constexpr rlim_t link_descriptors = 8; // measured
 constexpr unsigned link_mebibytes = 9; // of shared memory, at both ends; measured
 
 void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
@@ -31,6 +36,14 @@ error no_shared_memory_error(const error& why) {
                             "give --transport tcp"};
 }
 
+// UCX 1.13 does not report that they have run out: links over TCP connect and carry nothing.
+bool has_descriptors_for_a_link() {
+    rlimit files{};
+    const file_descriptor lowest{fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)};
+    return lowest && getrlimit(RLIMIT_NOFILE, &files) == 0 &&
+           static_cast<rlim_t>(lowest.get()) + link_descriptors <= files.rlim_cur;
+}
+
 std::uint64_t id_of(const ucx_worker& worker) {
     return ucx_links::first_id + static_cast<std::uint64_t>(worker.event_descriptor());
 }
@@ -41,6 +54,9 @@ ucx_links::ucx_links(const ucx_options& options, std::unique_ptr<ucx_means> mean
     : options_{options}, poll_{poll}, means_{std::move(means)}, receiver_{options} {}
 
 result<void> ucx_links::add(const peer_ptr& peer, ucx_route route) {
+    if (!has_descriptors_for_a_link())
+        return error{errc::io, "no file descriptors are left for a link to another node; raise the "
+                               "limit with ulimit -n"};
     const auto context = means_->context(route);
     if (!context)
         return context.failure();
