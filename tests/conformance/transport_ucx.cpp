@@ -1,6 +1,5 @@
 // What only processes and sockets can do to each other: hostile bytes on the control port, forged frames, connections
 // that come and go.
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,20 +52,6 @@ std::vector<std::byte> read_exactly(const file_descriptor& s, std::size_t wanted
     return bytes;
 }
 
-// A variable of this process's environment, while this object lives.
-class environment_variable {
-  public:
-    environment_variable(const char* name, const char* value) : name_{name} {
-        setenv(name, value, 1);
-    }
-    ~environment_variable() { unsetenv(name_); }
-    environment_variable(const environment_variable&) = delete;
-    environment_variable& operator=(const environment_variable&) = delete;
-
-  private:
-    const char* name_;
-};
-
 // Of this process.
 std::ptrdiff_t descriptors() {
     const std::filesystem::directory_iterator open{"/proc/self/fd"};
@@ -87,51 +72,6 @@ BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
                 errc::usage));
     BOOST_TEST((w.make({.name = "a", .address = "127.0.0.1:99999"}, node_id{1}).failure().code() ==
                 errc::usage));
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(frames_arrive_though_ucx_announces_the_smallest, World, ucx_worlds) {
-    const environment_variable announced_from{"UCX_RNDV_THRESH", "0"};
-    World w;
-    node_settings few_at_once{.name = "a"};
-    few_at_once.bounds.frames_soft = 4;
-    node a = w.add_with(few_at_once);
-    node b = w.add("b");
-    w.join(a, b);
-    const std::vector<std::vector<std::size_t>> tensors{{}, {0}, {1000}, {0, 7}, {1u << 20}};
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-        a.end->send(b.id, conformance::numbered_frame(w.pool, i, tensors[i]));
-    a.end->send(b.id, conformance::numbered_frame(w.pool, tensors.size(), {}, 100'000));
-    BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->frame_count() == tensors.size() + 1; }));
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-        BOOST_TEST(is_numbered(*b.heard->frames()[i].second, i, tensors[i]));
-    const std::size_t writables = a.heard->writables();
-    while (a.end->send(b.id, conformance::numbered_frame(w.pool, 0)) != send_status::congested) {
-    }
-    BOOST_TEST(w.wait_for([&] { return a.heard->writables() > writables; })); // they have arrived
-}
-
-BOOST_AUTO_TEST_CASE(too_few_file_descriptors_are_an_error_that_says_so) {
-    rlimit before{};
-    getrlimit(RLIMIT_NOFILE, &before);
-    const auto limited_to = [&](rlim_t files) {
-        const rlimit limit{files, before.rlim_max};
-        setrlimit(RLIMIT_NOFILE, &limit);
-    };
-    ucx_tcp_world w;
-    node a = w.add("a");
-    node b = w.add("b");
-    limited_to(static_cast<rlim_t>(descriptors()) + 6); // of which the control connection takes two
-    a.end->connect(b.end->address());
-    const bool is_told = w.wait_for([&] { return a.heard->failures().size() == 1; });
-    limited_to(63);
-    const auto made = w.make({.name = "c"}, node_id{3});
-    setrlimit(RLIMIT_NOFILE, &before);
-    BOOST_TEST(is_told);
-    BOOST_TEST(a.heard->last_reason().find("no file descriptors are left for a link") !=
-                   std::string::npos,
-               a.heard->last_reason());
-    BOOST_TEST_REQUIRE(!made.ok());
-    BOOST_TEST(made.failure().message().find("ulimit -n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
