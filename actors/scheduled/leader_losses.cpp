@@ -150,8 +150,7 @@ void leader::decide_pairs(proto::LostPairsDue::Reader, const frame& f) {
                         "node " + name + " and node " + name_of_node(runtime(), leaver->by) +
                             " have lost each other, and the run, which reaches both, goes on "
                             "without node " +
-                            name + "; to use it again, end it and start it anew with --join: " +
-                            leaver->why.message()};
+                            name + ": " + leaver->why.message()};
         on_down(agent, why);
         unwatch(agent);
         send(agent, release_message(run(), why)); // it may be reached

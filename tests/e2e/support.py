@@ -152,6 +152,13 @@ class TroupeTest(unittest.TestCase):
                 return json.loads(line)
         self.fail(f"no {name} event: {process.stderr.read()}")
 
+    def read_line(self, node, text):
+        """Reads the log of a node up to the line that says this."""
+        lines = []
+        while not lines or not re.search(text, lines[-1]):
+            lines.append(node.stderr.readline())
+            self.assertNotEqual(lines[-1], "", f"no line says '{text}': {lines}")
+
     def assert_one_line_error(self, result, code, *parts):
         self.assertIn(result.code, code if isinstance(code, tuple) else (code,), str(result))
         lines = [line for line in result.err.splitlines() if line.strip()]

@@ -1,7 +1,4 @@
 // The command line: reads it and calls the command.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -16,6 +13,7 @@
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/program.hpp"
 #include "tools/troupe/signals.hpp"
+#include "tools/troupe/standard_output.hpp"
 
 namespace {
 
@@ -45,13 +43,6 @@ CLI::Option* add_gpu_memory(CLI::App* command, std::uint64_t& memory_mb) {
                      "Bound of each GPU's own memory, in MiB; without it nine tenths of what is "
                      "free.")
         ->check(CLI::Range(16u, 1u << 24));
-}
-
-// Standard streams that were closed read and write nothing: else a file or socket would take their place.
-void open_standard_streams() {
-    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != stream)
-            _exit(2);
 }
 
 // Results that nobody could read are no success.
@@ -319,7 +310,7 @@ command_line::command_line(CLI::App& program, const cli::job_source& source) : j
 namespace troupe::cli {
 
 int run_program(int argc, char** argv, const job_source& jobs) {
-    open_standard_streams();
+    own_standard_output();
     CLI::App program{"Troupe trains models with actors.\n\n"
                      "  troupe run apps/fashion_mnist/pipedream.yaml --nodes 2   train on two "
                      "local node processes\n"

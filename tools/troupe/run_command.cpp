@@ -8,6 +8,7 @@
 #include "schemas/base/random.hpp"
 #include "tools/inspector/inspect.hpp"
 #include "tools/troupe/cluster_access.hpp"
+#include "tools/troupe/process_start.hpp"
 #include "tools/troupe/reporter.hpp"
 #include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/signals.hpp"
@@ -21,7 +22,7 @@ constexpr duration signal_poll = std::chrono::milliseconds{50};
 // Nobody who does not read holds up the run or its end by a signal: a line waits until both streams take one. A stream
 // that has failed takes everything.
 bool output_takes_a_line() {
-    pollfd streams[] = {{STDOUT_FILENO, POLLOUT, 0}, {STDERR_FILENO, POLLOUT, 0}};
+    pollfd streams[] = {{standard_output(), POLLOUT, 0}, {STDERR_FILENO, POLLOUT, 0}};
     return poll(streams, 2, 0) == 2;
 }
 
@@ -84,7 +85,7 @@ reporter_options reporting(const run_options& options, std::uint64_t run, const 
             .columns = isatty(STDERR_FILENO) != 0
                            ? [] { return inspector::screen_of(STDERR_FILENO).columns; }
                            : std::function<std::size_t()>{},
-            .color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
+            .color = isatty(standard_output()) != 0 && std::getenv("NO_COLOR") == nullptr,
             .inspect_address = host.address(),
             .run = run,
             .transport = alone ? "in-process" : "ucx",

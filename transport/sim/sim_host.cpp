@@ -39,7 +39,8 @@ result<frame_ptr> placed(named_places& places, const frame_ptr& f) {
 
 result<void> host::start(endpoint_listener& listener) {
     TROUPE_CHECK(life_ == life::fresh, "an endpoint is started once");
-    if (net_.listening_at(options_.self.address) != nullptr)
+    const host* const there = net_.listening_at(options_.self.address);
+    if (there != nullptr && there->state() == life::running)
         return error{errc::io,
                      "cannot listen on " + options_.self.address + ": the address is in use"};
     listener_ = &listener;
