@@ -30,7 +30,7 @@ std::string listed(std::vector<std::string> texts, std::string_view is, std::str
     return counted(all, "tensor") + " " + std::string{all == 1 ? is : are} + ", " + join(texts);
 }
 
-// Of names that nobody wants, the one that this is the end of, or that ends it, else the nearest one.
+// The unwanted name that this is the end of, or that ends it, else the nearest one.
 std::string like(const std::string& missing, const std::vector<std::string>& unwanted) {
     const auto ends_it = [&](const std::string& name) {
         return missing.ends_with("." + name) || name.ends_with("." + missing);

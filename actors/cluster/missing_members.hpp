@@ -37,7 +37,7 @@ class missing_members {
     // It does not take this node, or not yet. True the first time.
     bool refused(node_id node);
 
-    // Those to be tried now.
+    // A member to be tried now.
     struct attempt {
         node_id node;
         std::string address;

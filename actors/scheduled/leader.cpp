@@ -48,6 +48,7 @@ leader::leader(actor_context& context, leader_options options)
     on<proto::ProgramEnded>(&leader::ended);
     on<proto::CommitDue>(&leader::commit_is_due);
     on<proto::TimeIsUp>(&leader::time_is_up);
+    on<proto::WriteEnd>(&leader::write_end);
     on<proto::StopRun>(&leader::stop);
     show_facts(facts_);
     show_milestones(report_.board);

@@ -98,7 +98,7 @@ void leader::on_down(actor_address who, const error& why) {
     // The phases of the others go on, and the schedulers keep those since the commit.
     const bool replays = course_.can_replay() && commits_.latest() != nullptr &&
                          options_.what.shares.blocks.empty() &&
-                         std::ranges::all_of(gone, [&](std::size_t m) { return is_worker(m); });
+                         std::ranges::all_of(gone, [&](std::size_t m) { return m < workers(); });
     if (!replays) { // all: what has been computed since the commit is computed again
         commits_.give_up_incomplete();
         intent_.go_back();
@@ -164,7 +164,7 @@ void leader::part_with(std::size_t member, const error& why) {
         incarnation_.gone.push_back(was);
         send(cast_.agent_of(member), end_message(run(), {was}, why));
     }
-    if (is_worker(member)) {
+    if (member < workers()) {
         dealing_.wanted[member] = true;
         dealing_.pieces[member] = 0;
     }
@@ -205,9 +205,9 @@ void leader::start_lost_workers() {
 
 void leader::workers_replaced(proto::WorkersReplaced::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
-    if (!who || (!course_.is_starting() && !is_worker(*who)))
+    if (!who || (!course_.is_starting() && *who >= workers()))
         return; // another actor is lost: all start again
-    if (is_worker(*who) || !course_.is_of_lost_workers() || answers_.started[*who])
+    if (*who < workers() || !course_.is_of_lost_workers() || answers_.started[*who])
         return reject("the sender was not told of replaced workers");
     if (body.getForgotten()) {
         tell(run_note{"the phases since phase " + std::to_string(commits_.phase()) +

@@ -305,13 +305,13 @@ struct program {
     std::function<bool(const program_site&)> has_bits_of_processor = {};
     std::function<result<std::unique_ptr<scheduler_part>>(const scheduler_site&)> make_scheduler;
     std::function<result<std::unique_ptr<worker_part>>(const worker_site&)> make_worker;
-    // Writes the result. Returns the names of the files in the site's directory, in which `result.json` is the run's own
-    // (result_mark.hpp). Blocks on files.
+    // Writes the result into the site's directory, from where the run moves it into its place once it is whole
+    // (result_folder.hpp). Returns the names of the files. Called again after errc::io: a full disk. Blocks on files.
     std::function<result<std::vector<std::string>>(const result_site&, const ended_run&)>
         write_result;
     // Writes what there is of the result while the run goes on, over what was written before; the site is write_result's.
-    // What it writes is replaced by the result, or is a part of it. Empty: nothing is written before the end. Blocks on
-    // files.
+    // What it writes is moved into place as the result is, which replaces it. Empty: nothing is written before the end.
+    // Blocks on files.
     std::function<result<void>(const result_site&, const payload& so_far)> write_so_far = {};
     bool needs_targets = true;              // each row of the data must have one
     bool every_worker_has_all_rows = false; // in the place of a share each

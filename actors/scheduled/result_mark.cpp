@@ -128,8 +128,34 @@ result<std::string> result_mark_of(const std::string& program, proto::ProgramDat
     return mark.dump(2) + '\n';
 }
 
-result<void> write_result_mark(const fs::path& folder, const std::string& mark) {
-    return write_file(folder / result_mark_name, [&](std::ofstream& out) { out << mark; });
+// A list that would make the mark too long to be read is left out.
+result<void> write_result_mark(const fs::path& folder, const std::string& mark,
+                               const std::vector<std::string>& files) {
+    auto whole = json::parse(mark);
+    TROUPE_CHECK(whole && whole->is_object(), "a mark is made by result_mark_of");
+    (*whole)["files"] = files;
+    std::string text = whole->dump(2) + '\n';
+    if (text.size() > mark_bytes_max)
+        text = mark;
+    return write_file(folder / result_mark_name, [&](std::ofstream& out) { out << text; });
+}
+
+// Anybody may have written the mark: what it lists is deleted only if it is a file right there.
+std::vector<std::string> files_of_result(const fs::path& folder) {
+    const auto mark = read_mark(folder);
+    if (!mark || !*mark)
+        return {};
+    std::vector<std::string> files;
+    const json& all = **mark;
+    for (const json& listed : all["files"].items()) {
+        const std::string name = listed.text().value_or("");
+        std::error_code failed;
+        const bool is_plain = !name.empty() && name.front() != '.' && name != result_mark_name &&
+                              name.find_first_of(std::string_view{"/\0", 2}) == std::string::npos;
+        if (is_plain && fs::symlink_status(folder / name, failed).type() == fs::file_type::regular)
+            files.push_back(name);
+    }
+    return files;
 }
 
 result<void> check_result_mark(const fs::path& folder, const std::string& program,

@@ -23,10 +23,6 @@ constexpr std::uint64_t format_version = 6; // 1 to 3 are those of networks
 constexpr const char* folder_prefix = "phase-";
 constexpr std::size_t name_bytes_shown = 64;
 
-output_file to_write(const fs::path& file) {
-    return {file, file, "another checkpoint.directory"};
-}
-
 json as_json(const std::vector<app_value>& values) {
     json map = json::object();
     for (const app_value& v : values)
@@ -155,15 +151,20 @@ result<fs::path> run_checkpoints::save(const saved_commit& commit) {
                            {"members", std::move(members)}};
     const std::string text = manifest.dump(2) + "\n";
     const std::span<const std::byte> pieces[] = {std::as_bytes(std::span{text})};
-    if (auto written = write_file(to_write(partial->path() / manifest_file), pieces); !written)
+    const fs::path file = partial->path() / manifest_file;
+    if (auto written = write_file({file, file}, pieces); !written)
         return written.failure();
     if (auto placed = partial->put_into_place(name); !placed)
         return placed.failure();
+    return folder_.path() / name;
+}
+
+result<void> run_checkpoints::delete_older() {
     const auto folders = all();
     for (std::size_t i = 0; i + keep_ < folders.size(); ++i)
         if (auto removed = remove_whole(folders[i]); !removed)
-            return removed.failure();
-    return folder_.path() / name;
+            return removed;
+    return {};
 }
 
 namespace {

@@ -54,8 +54,10 @@ class run_checkpoints {
     result<std::optional<saved_commit>> latest(memory_pool& memory) const;
     // The folder of the newest checkpoint; empty if there is none.
     std::filesystem::path latest_folder() const;
-    // Writes a commit, and deletes all but the newest. Returns its folder.
+    // Writes a commit. Returns its folder.
     result<std::filesystem::path> save(const saved_commit& commit);
+    // Deletes all but the newest. Apart from save(), as a commit is saved whether others go or stay.
+    result<void> delete_older();
 
   private:
     run_checkpoints(checkpoint_folder folder, std::uint32_t keep, checkpoint_identity of)

@@ -157,11 +157,6 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
          [&](std::ofstream& f) { write_summary(f, *all, site, settings->loss); }}};
     std::vector<std::string> names;
     for (const auto& [name, write, is_there] : files) {
-        std::error_code failed;
-        if (!is_there && !std::filesystem::remove(site.directory / name, failed) && failed)
-            return error{errc::io,
-                         (site.directory / name).string() +
-                             ": of an earlier run, cannot be removed: " + failed.message()};
         if (!is_there)
             continue;
         if (auto written = write_file(site.directory / name, write); !written)

@@ -76,16 +76,9 @@ result<std::vector<std::string>> write_best(const scheduled::result_site& site,
     std::vector<std::string> files{"tour.tour"};
     if (auto written = write_tour(site.directory / files.back(), cities, tour); !written)
         return written.failure();
-    const std::string picture = "tour.svg";
-    if (cities.points().empty()) {
-        std::error_code failed; // of an earlier run, through other cities
-        std::filesystem::remove(site.directory / picture, failed);
-        if (failed)
-            return error{errc::io, (site.directory / picture).string() +
-                                       ": cannot be removed: " + failed.message()};
+    if (cities.points().empty())
         return files;
-    }
-    files.push_back(picture);
+    files.emplace_back("tour.svg");
     if (auto written = write_picture(site.directory / files.back(), cities, tour); !written)
         return written.failure();
     return files;

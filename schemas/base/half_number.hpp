@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-// Of IEEE 754's binary16: a sign, 5 bits of exponent, 10 of fraction.
+// The number of IEEE 754's binary16: a sign, 5 bits of exponent, 10 of fraction.
 inline float from_half(std::uint16_t bits) noexcept {
     const std::uint32_t sign = (bits & 0x8000u) << 16;
     const std::uint32_t exponent = bits >> 10 & 0x1fu;
@@ -19,7 +19,7 @@ inline float from_half(std::uint16_t bits) noexcept {
     return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
-// Of bfloat16, the upper half of a float32.
+// The number of bfloat16, the upper half of a float32.
 inline float from_bfloat(std::uint16_t bits) noexcept {
     return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }

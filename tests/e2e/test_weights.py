@@ -81,7 +81,7 @@ class Weights(TroupeTest):
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
         result = self.troupe("convert", self.app_file, "saved", "weights.safetensors", preexec_fn=tight)
         self.assert_one_line_error(result, 2, "troupe: weights.safetensors: cannot be written: File too large; "
-                                   "free some space or choose another folder")
+                                   "raise the limit on the size of files (ulimit -f) or choose another folder")
         self.assertEqual([p.name for p in self.folder.glob("weights*")], [])
 
     def test_names_of_foreign_tensors_are_shown_few_short_and_without_control_characters(self):

@@ -1,4 +1,4 @@
-// What has to happen before the constructors of libraries, some of which print and read the environment:
+// Work that has to be done before the constructors of libraries, some of which print and read the environment:
 //
 // - Standard output belongs to the program's results alone. What is written to descriptor 1 (by UCX with UCX_LOG_LEVEL, by
 //   oneDNN with ONEDNN_VERBOSE) goes to standard error, and results go to a descriptor of their own.

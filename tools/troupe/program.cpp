@@ -59,12 +59,12 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
     auto* run_command = program.add_subcommand("run", "Run an app: train what it says.");
     run_command->footer(
         "Example: troupe run apps/fashion_mnist/pipedream.yaml --nodes 2 --set train.epochs=1\n\n"
-        "Exit codes: 0 done; 1 the run failed, or its output could not be written;\n"
-        "2 the command line, the app file, or a file that they name is wrong or cannot be\n"
-        "written, such as a checkpoint on a full disk; 3 the cluster could not be reached or\n"
-        "was lost; 130 and 143 stopped by Ctrl-C (SIGINT) or SIGTERM, after a checkpoint if the\n"
-        "app names a folder for them; a second one stops at once. A run whose standard output\n"
-        "is full or closed goes on to its end.");
+        "Exit codes: 0 done; 1 the run failed, or its output, its trace or what it ends with\n"
+        "could not be written; 2 the command line, the app file, or a file that they name is\n"
+        "wrong; 3 the cluster could not be reached or was lost; 130 and 143 stopped by Ctrl-C\n"
+        "(SIGINT) or SIGTERM, after a checkpoint if the app names a folder for them; a second\n"
+        "one stops at once. A run goes on to its end though its standard output or a\n"
+        "checkpoint cannot be written.");
     cli::add_app(run_command, run.app);
     auto* run_nodes = run_command
                           ->add_option("--nodes", run.nodes,
@@ -86,6 +86,9 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
     cli::add_transport(run_command, run.access.transport);
     run_command->add_flag("--resume", run.resume,
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
+    run_command->add_option("--result-directory", run.result_directory,
+                            "Of a program: where its result goes, in the place of the app's "
+                            "result.directory.");
     run_command->add_flag(
         "--json", run.json,
         "One JSON object per line on standard output: start, epoch or sweep, note, done, error.");

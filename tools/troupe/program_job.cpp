@@ -141,7 +141,7 @@ class program_of_data final : public job {
         ready_.what = share_out_to(devices);
         ready_.data = data_;
         ready_.devices = devices;
-        ready_.checkpoints = saved_.to;
+        ready_.checkpoints = std::move(saved_.to);
         ready_.result_mark = result_mark_;
         if (app_.app().hasCheckpoint())
             ready_.between_commits =

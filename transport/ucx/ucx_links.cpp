@@ -24,7 +24,7 @@ void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
     *failed.any_failed = true;
 }
 
-// What there is too little of is told by the folder in which UCX keeps it.
+// The sentence names the folder in which UCX keeps what there is too little of.
 error no_shared_memory_error(const error& why) {
     std::error_code none;
     const auto space = std::filesystem::space("/dev/shm", none);

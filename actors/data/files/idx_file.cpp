@@ -26,7 +26,7 @@ std::string hex(std::span<const std::uint8_t> bytes) {
     return out;
 }
 
-// What the file is, if it is of this format; else empty.
+// The kind of an IDX file; empty if it is none.
 std::string what_it_is(std::span<const std::uint8_t> magic) {
     constexpr std::pair<std::uint8_t, std::string_view> types[] = {
         {unsigned_byte, "unsigned bytes"}, {0x09, "signed bytes"},  {0x0b, "16-bit numbers"},

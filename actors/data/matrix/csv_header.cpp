@@ -52,7 +52,7 @@ std::string shown(const csv_cells& cells) {
     return all + (cells.size() > numbers_shown_max ? ", ..." : "");
 }
 
-// Of a line that counts from 0.
+// Whether a line that counts from 0 has the names of columns.
 bool are_names(std::size_t count, std::span<const csv_cells> rows) {
     if (rows.empty())
         return false;

@@ -1,4 +1,4 @@
-// What the first line of a CSV file is: the names of the columns, or a row. Pure.
+// The first line of a CSV file has the names of the columns, or is a row: this decides. Pure.
 #pragma once
 
 #include <span>

@@ -91,7 +91,7 @@ class matrix_source {
     ~matrix_source();
 
     const matrix_shape& shape() const noexcept { return shape_; }
-    // What may not be intended in the files, a sentence each, which begins with the key of the file.
+    // Notes on what may not be intended in the files, a sentence each, which begins with the key of the file.
     const std::vector<std::string>& notes() const noexcept { return notes_; }
     // For sharing out work and columns. Dense: all of them. `row` and `column` are within the shape.
     std::uint64_t row_entries(std::uint64_t row) const;

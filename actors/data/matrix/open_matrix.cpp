@@ -37,7 +37,7 @@ void add_notes(std::vector<std::string> sentences, const named_file& file,
         to.push_back(file.key.empty() ? std::move(sentence) : file.key + ": " + sentence);
 }
 
-// What an archive without arrays is.
+// The reason why an archive has no arrays.
 std::string why_no_arrays(const std::vector<std::string>& members) {
     const auto has = [&](std::string_view end) {
         return std::ranges::any_of(members, [&](const std::string& m) { return m.ends_with(end); });

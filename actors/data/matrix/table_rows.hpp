@@ -33,7 +33,7 @@ class table_rows {
     virtual result<bool> append_row(row_block& to) = 0;
     // Begins again at the first row.
     virtual result<void> rewind() = 0;
-    // What may not be intended, a sentence each.
+    // Notes on what may not be intended, a sentence each.
     virtual std::vector<std::string> notes() const { return {}; }
     // At the place of the row that was read last.
     virtual error fail(std::string_view sentence) const = 0;

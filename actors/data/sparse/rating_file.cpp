@@ -94,7 +94,7 @@ std::string no_number(std::string_view what, std::string_view written) {
            std::string{what} + "s numbers";
 }
 
-// Of a rating and what is behind it: whether they are a time and a rating instead. Seconds are that many since 1973.
+// Whether a rating and what is behind it are a time and a rating instead. Seconds are that many since 1973.
 bool are_swapped(float value, std::string_view behind) {
     constexpr double seconds_min = 1e8, ratings_below = 1e6;
     const auto number = text_number(behind);

@@ -39,7 +39,7 @@ struct ratings {
     std::optional<sparse_rows> test;  // as many rows
     std::vector<std::uint64_t> users; // numbers in the files, of each row
     std::vector<std::uint64_t> items; // of each column
-    // What may not be intended, a sentence each, which begins with the key of the file.
+    // Notes on what may not be intended, a sentence each, which begins with the key of the file.
     std::vector<std::string> notes;
 };
 
