@@ -15,7 +15,7 @@ namespace troupe {
 // (DataParallel and DistributedDataParallel) and "_orig_mod." (torch.compile).
 std::string without_wrappers(std::string_view name);
 
-// Lists what is missing of the wanted tensors, what there is beside them, and what has another shape or type, as one sentence:
+// Lists what is missing of the wanted tensors, what there is beside them, and what has another form, as one sentence:
 // a few names of each, and how many they are; empty if there is nothing. `may_have_more`: others beside them are no fault.
 std::string why_not_fitting(std::span<const weights_layout::entry> wanted,
                             std::span<const named_tensor> given, bool may_have_more);
