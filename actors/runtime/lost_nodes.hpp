@@ -9,8 +9,8 @@
 
 namespace troupe {
 
-// Whether the end of an actor is told with the loss of its node: errc::refused if that has given this node up, which may have
-// been stopped or cut off for too long.
+// Whether on_down() tells of a lost node by this code: errc::refused if that node has given this one up, which may have been
+// stopped or cut off for too long.
 inline bool is_of_lost_node(errc code) noexcept {
     return code == errc::lost || code == errc::refused;
 }

@@ -93,6 +93,8 @@ int node(const node_options_cli& options, job_table jobs) {
     if (options.node.heartbeat.timeout < 2 * options.node.heartbeat.interval)
         return report(
             {errc::usage, "--heartbeat-timeout-ms: must be at least twice --heartbeat-ms"});
+    if (options.node.heartbeat.run_timeout < options.node.heartbeat.timeout)
+        return report({errc::usage, "--run-timeout-ms: must be at least --heartbeat-timeout-ms"});
     if (auto reachable = check_reachable(options.node); !reachable)
         return report(reachable.failure());
     node_log log; // outlives the host

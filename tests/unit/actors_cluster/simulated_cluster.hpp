@@ -52,11 +52,13 @@ struct simulated_cluster {
 
     explicit simulated_cluster(simulator_options options = {}) : sim{std::move(options)} {}
 
-    node_runtime& add(const std::string& name, const std::string& join = {}) {
-        return sim.add_node(name, peer_role::member, [&](node_runtime& node) {
+    node_runtime& add(const std::string& name, const std::string& join = {},
+                      peer_role role = peer_role::member) {
+        return sim.add_node(name, role, [&](node_runtime& node) {
             node.spawn_as<cluster_actor>(
                 well_known::cluster, "cluster",
                 cluster_options{
+                    .role = role,
                     .devices = {{"cpu:0", 1u << 20}},
                     .join = join,
                     .joined = [this, name](const result<void>& r) { outcome[name] = r; },
