@@ -25,16 +25,6 @@ class Output(TroupeTest):
 
 
 class Disk(TroupeTest):
-    def small_disk(self):
-        """A folder that holds 96 kB; None without the permission to mount one."""
-        mount = self.folder / "small"
-        mount.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", mount], capture_output=True).returncode:
-            print("skipped: a full disk: no permission to mount a small file system")
-            return None
-        self.addCleanup(subprocess.run, ["umount", mount])
-        return mount
-
     def test_a_full_disk_at_a_trace_is_told_by_the_run(self):
         if (mount := self.small_disk()) is None:
             return
