@@ -1,12 +1,9 @@
 #include "actors/training/plan/plan_json.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "actors/collective/all_reduce.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
