@@ -93,6 +93,16 @@ void slow_down(pipeline_sim& run, const node_runtime& from, const node_runtime& 
                                    {.delay_min = delay, .delay_max = delay});
 }
 
+// As threads may do it where a node stops: a while before their stage.
+void end_companions(pipeline_sim& run, std::size_t node) {
+    node_runtime& stopping = run.node(node);
+    for (const char* role : {"reducer-0.", "peer-0.", "cache-0."})
+        if (const auto found = stopping.address_of(role + std::to_string(node)))
+            stopping.end(*found,
+                         {errc::cancelled, "node " + stopping.options().name + " was stopped"});
+    run.sim().run_for(std::chrono::milliseconds{1});
+}
+
 // The run ends as its node fails, although the news of the node's neighbours is much faster than its own.
 void check_failure(const kind_of_run& kind, std::size_t node, errc code, std::uint64_t seed) {
     memory_pool pool{1u << 28};
@@ -172,10 +182,12 @@ BOOST_AUTO_TEST_CASE(a_node_that_stops_in_order_is_lost_like_one_that_dies, *see
                                   .app = text_of(kind)}};
                 run_until_some_are_trained(run);
                 const std::size_t last = kind.nodes - 1;
-                if (in_order)
+                if (in_order) {
+                    end_companions(run, last);
                     run.node(last).stop();
-                else
+                } else {
                     kill(run, last);
+                }
                 run_until_over(run);
                 const auto& failure = run.observer().report->failure;
                 const std::string said =
