@@ -24,6 +24,11 @@ member_info describe_self(const node_runtime& runtime, const cluster_options& op
             .devices = options.devices};
 }
 
+std::string in_milliseconds(duration time) {
+    const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+    return std::to_string(count) + " ms";
+}
+
 // "node b"; the names of runs say that they are runs.
 std::string described(const member_info& m) {
     return (m.role == peer_role::member ? "node " : "") + m.name;
@@ -103,7 +108,7 @@ result<bool> cluster_actor::admit(const member_info& m) {
     const result<bool> admitted = members_.admit(m);
     if (!admitted)
         return admitted;
-    judge_.heard(m.node, now());
+    judge_.watch(m.node, m.role, now());
     missing_.found(m);
     if (!*admitted)
         return admitted;
@@ -265,13 +270,23 @@ void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame&) {
         if (const auto last = runtime().last_heard(node))
             judge_.heard(node, *last);
     }
-    for (const node_id node : judge_.tick(now())) {
-        const auto silence =
-            std::chrono::duration_cast<std::chrono::milliseconds>(options_.heartbeat.timeout);
-        error why{errc::lost, "no heartbeat for " + std::to_string(silence.count()) + " ms"};
+    const auto silent = judge_.tick(now());
+    for (const node_id node : silent.lost) {
+        const heartbeat_times& times = options_.heartbeat;
+        const bool is_run = members_.find(node)->role == peer_role::client;
+        const error why{errc::lost, is_run ? "no heartbeat of this run for " +
+                                                 in_milliseconds(times.run_timeout) +
+                                                 ", as it was stopped or cut off "
+                                                 "(--run-timeout-ms)"
+                                           : "no heartbeat for " + in_milliseconds(times.timeout)};
         runtime().disconnect(node, why);
         remove(node, why);
     }
+    for (const node_id node : silent.waiting)
+        log("no heartbeat of " + described(*members_.find(node)) + " for " +
+            in_milliseconds(options_.heartbeat.timeout) +
+            ": it is stopped or cut off, and is waited for " +
+            in_milliseconds(options_.heartbeat.run_timeout) + " (--run-timeout-ms)");
     for (const auto& [node, address] : missing_.due(now()))
         if (peer(node).node == node) // it has refused before, or its answer is under way
             ask_to_join(node);

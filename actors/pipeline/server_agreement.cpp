@@ -327,8 +327,6 @@ bool server_agreement::take(const frame_ptr& f) {
 }
 
 std::optional<noticed_loss> server_agreement::lose(actor_address who, const error& why) const {
-    if (who == cache_ && why.code() != errc::lost)
-        return noticed_loss{why, std::nullopt};
     return loss_among(shards_, who, why);
 }
 

@@ -3,6 +3,7 @@
 
 #include "actors/agent/on_node.hpp"
 #include "actors/messages.hpp"
+#include "actors/runtime/lost_nodes.hpp"
 #include "actors/runtime/well_known.hpp"
 #include "actors/scheduled/leader.hpp"
 
@@ -43,12 +44,15 @@ std::vector<std::size_t> to_ask_again(std::vector<std::size_t> gone,
 // A run that loses all nodes in turn may lose an actor as often as by a fault of the program, which comes second.
 error none_left(const error& why, const std::string& members, const std::string& checkpoint,
                 bool is_in_succession) {
+    const bool are_there = why.code() == errc::refused; // but have given the run up
+    const std::string start = are_there ? "" : "start nodes and ";
     return {
         errc::lost,
-        why.message() + "; it carried " + members + ", and no node is left to go on; " +
+        why.message() +
+            (are_there ? "" : "; it carried " + members + ", and no node is left to go on") + "; " +
             (checkpoint.empty()
-                 ? "nothing is saved: start nodes and run again"
-                 : checkpoint + " is saved: start nodes and go on from it by --resume") +
+                 ? "nothing is saved: " + start + "run again"
+                 : checkpoint + " is saved: " + start + "go on from it by --resume") +
             (is_in_succession ? "; where nobody has ended the nodes, see what they print" : "")};
 }
 
@@ -72,7 +76,7 @@ void leader::on_down(actor_address who, const error& why) {
     if (gone.empty() || course_.is_over())
         return;
     const bool leaves = why.code() == errc::cancelled;
-    if (!leaves && why.code() != errc::lost) // a part that has failed would fail again
+    if (!leaves && !is_of_lost_node(why.code())) // a part that has failed would fail again
         return finish(why.in(cast_.describe(gone)));
     if (leaves)
         gone = cast_.gone_with(cast_.agent_of(gone.front()));
@@ -85,7 +89,7 @@ void leader::on_down(actor_address who, const error& why) {
     std::ranges::copy_if(gone, std::back_inserter(there),
                          [&](std::size_t m) { return bool(cast_.address_of(m)); });
     const auto in_succession =
-        leaves ? std::vector<std::size_t>{} : losses_.in_place.add(there, folded);
+        why.code() == errc::lost ? losses_.in_place.add(there, folded) : std::vector<std::size_t>{};
     if (!devices_.choose({}))
         return finish(
             none_left(why, cast_.describe(gone), report_.checkpoint, !in_succession.empty()));

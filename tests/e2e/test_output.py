@@ -33,16 +33,6 @@ class Output(TroupeTest):
 
 
 class Disk(ProgramTest):
-    def small_disk(self):
-        """A folder that holds 96 kB; None without the permission to mount one."""
-        mount = self.folder / "small"
-        mount.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", mount], capture_output=True).returncode:
-            print("skipped: a full disk: no permission to mount a small file system")
-            return None
-        self.addCleanup(subprocess.run, ["umount", mount])
-        return mount
-
     def note_with(self, run, part):
         """Reads notes up to the first with this part."""
         while part not in (note := self.read_event(run, "note")["message"]):

@@ -90,9 +90,12 @@ result<void> check_reachable(const node_choice& node) {
 int node(const node_options_cli& options, job_table jobs) {
     if (options.node.devices.empty())
         return report({errc::usage, "--devices: a node offers at least one device, as in cpu:1"});
+    ignore_hangup(); // a node serves other terminals than the one that it was started from
     if (options.node.heartbeat.timeout < 2 * options.node.heartbeat.interval)
         return report(
             {errc::usage, "--heartbeat-timeout-ms: must be at least twice --heartbeat-ms"});
+    if (options.node.heartbeat.run_timeout < options.node.heartbeat.timeout)
+        return report({errc::usage, "--run-timeout-ms: must be at least --heartbeat-timeout-ms"});
     if (auto reachable = check_reachable(options.node); !reachable)
         return report(reachable.failure());
     node_log log; // outlives the host

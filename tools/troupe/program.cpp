@@ -139,6 +139,9 @@ void add_node(CLI::App& program, cli::node_options_cli& node, cli::chosen_jobs& 
     add_milliseconds(node_command, "--heartbeat-timeout-ms", node.node.heartbeat.timeout,
                      "Silence after which a node is lost.")
         ->check(CLI::Range(20, 600000));
+    add_milliseconds(node_command, "--run-timeout-ms", node.node.heartbeat.run_timeout,
+                     "Silence after which a run is given up whose process is stopped or cut off.")
+        ->check(CLI::Range(20, 86400000));
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,

@@ -98,7 +98,7 @@ void host::disconnect(node_id peer, error why) {
     if (life_ != life::running || found == up_.end())
         return;
     const std::uint64_t number = found->second;
-    reset(*find(number), error{errc::lost, "it gave up the connection: " + why.message()});
+    reset(*find(number), error{errc::refused, "it gave up the connection: " + why.message()});
     end(number, std::move(why));
 }
 

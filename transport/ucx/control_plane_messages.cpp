@@ -115,7 +115,7 @@ void control_plane::admit(connection& c, wired_message) {
 }
 
 void control_plane::admit(connection& c, const given_up_message& given_up) {
-    end(c.id, error{errc::lost, "it gave up the connection: " + given_up.why});
+    end(c.id, error{errc::refused, "it gave up the connection: " + given_up.why});
 }
 
 } // namespace troupe

@@ -130,6 +130,32 @@ BOOST_AUTO_TEST_CASE(a_member_that_sends_anything_is_alive_until_it_falls_silent
                boost::test_tools::per_element());
 }
 
+// It goes on, or is told that the nodes have given it up.
+BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_for_a_while_is_waited_for) {
+    simulated_cluster c;
+    c.add("a");
+    node_runtime& run = c.add("run", "sim:a", peer_role::client);
+    BOOST_TEST(c.joined("run"));
+    c.sim.stop(run);
+    c.sim.run_for(50s);
+    BOOST_TEST(c.news["a"].lost.empty());
+    BOOST_TEST(c.said["a"].back() ==
+               "no heartbeat of run for 4000 ms: it is stopped or cut off, and is waited for 60000 "
+               "ms (--run-timeout-ms)");
+    c.sim.resume(run);
+    c.sim.run_for(50s);
+    BOOST_TEST(c.news["a"].lost.empty());
+    BOOST_TEST(c.news["run"].lost.empty());
+    c.sim.stop(run);
+    c.sim.run_for(65s);
+    c.sim.resume(run);
+    c.sim.run_for(5s);
+    BOOST_TEST(c.news["a"].lost == std::vector<std::string>{"run lost"},
+               boost::test_tools::per_element());
+    BOOST_TEST(c.news["run"].lost == std::vector<std::string>{"a refused"},
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_congested_peer_keeps_no_heartbeat_from_the_others) {
     simulator_options options;
     options.bounds.frames_soft = 16;
