@@ -53,6 +53,7 @@ json to_json(const replica_sync& sync) {
         method["codec"] = "sufficient_factors";
     if (sync.pulls)
         method["pulls"] = sync.pulls->name();
+    method["takes_turns"] = !sync.assigns_dynamically();
     return method;
 }
 
@@ -101,6 +102,7 @@ json to_json(const plan& p) {
                     {"batch", p.batch},
                     {"batch_max", p.batch_max},
                     {"microbatches", p.microbatches},
+                    {"learning_rate", to_json(p.rate)},
                     {"replicas", p.replicas},
                     {"input_bytes", p.input_bytes},
                     {"label_bytes", p.label_bytes},
