@@ -34,6 +34,7 @@ CODE = {".hpp", ".cpp", ".cu", ".cuh"}
 MAY_SLEEP = {"kernels/device/slowed_device.cpp"}
 BANNED = [(re.compile(r"\bgetenv\s*\("), "getenv belongs to tools/"),
           (re.compile(r"\bsleep_for\b|\busleep\s*\(|\bsleep\s*\("), "nothing below tools/ sleeps; use a timer")]
+JSON_UNIT = "schemas/base/json.cpp"
 CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>)( |$)")
 
 METHODS_MAX = 40
@@ -91,6 +92,8 @@ def check_file(root, path, stated):
             yield f"{relative}:{number}: a merge left half done"
         if re.match(r"\s*#\s*include\s*<caf/", line) and not is_caf_allowed(relative, lines):
             yield f"{relative}:{number}: CAF is for the sources and private headers of actors/runtime/, as it takes long to compile"
+        if re.match(r"\s*#\s*include\s*<nlohmann/", line) and folder != "tests" and str(relative) != JSON_UNIT:
+            yield f"{relative}:{number}: nlohmann's header, which takes long to compile, is for {JSON_UNIT}; use schemas/base/json.hpp"
         if included := re.match(r'\s*#\s*include\s*"([^"]+)"', line):
             yield from (f"{relative}:{number}: {why}" for why in check_include(root, relative, included.group(1), stated))
         if folder not in ("tools", "tests"):

@@ -3,9 +3,9 @@
 #include "actors/scheduled/leader.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/quantities.hpp"
 
 namespace troupe::scheduled {

@@ -1,12 +1,12 @@
 // What a leader writes: checkpoints, and at the end of the run its result; and how the run ends.
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
 #include "actors/scheduled/leader.hpp"
 #include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/result_mark.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::scheduled {
 
@@ -266,11 +266,11 @@ void leader::finish(std::optional<error> failure) {
         remarks.push_back("after " + report_.before_a_sweep());
     if (report_.losses > 0)
         remarks.push_back(counted(report_.losses, "actor") + " lost on the way");
-    nlohmann::json json{{"result", report_.files},
-                        {"phases", report_.phases},
-                        {"nodes", cast_.agents().size()}}; // that are left
+    json ended{{"result", report_.files},
+               {"phases", report_.phases},
+               {"nodes", cast_.agents().size()}}; // that are left
     if (!report_.bound.empty())
-        json["ended_by"] = report_.bound;
+        ended["ended_by"] = report_.bound;
     std::vector<std::string> lines;
     for (const std::string& file : report_.files)
         lines.push_back("result " + file);
@@ -280,7 +280,7 @@ void leader::finish(std::optional<error> failure) {
                       .numbers = report_.numbers,
                       .remarks = std::move(remarks),
                       .actors = std::move(lines),
-                      .json = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+                      .json = ended.dump()});
     quit();
 }
 

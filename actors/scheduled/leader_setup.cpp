@@ -1,9 +1,9 @@
 // The leader before the first phase of an incarnation: it asks for actors, deals the data, and starts an incarnation.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
 #include "actors/scheduled/leader.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/nearest.hpp"
 #include "schemas/base/quantities.hpp"
 
@@ -14,14 +14,13 @@ namespace {
 constexpr std::uint32_t pieces_unanswered_max = 4;
 
 std::string placement_json(const cast& of, std::size_t workers) {
-    nlohmann::json actors = nlohmann::json::array();
+    json actors = json::array();
     for (const std::size_t m : of.all())
         actors.push_back({{"actor", (m < workers ? "worker-" : "scheduler-") +
                                         std::to_string(m < workers ? m : m - workers)},
                           {"node", of.where(m).node_name},
                           {"device", of.where(m).device}});
-    return nlohmann::json{{"actors", std::move(actors)}}.dump(
-        -1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return json{{"actors", std::move(actors)}}.dump();
 }
 
 std::string replay_text(const std::vector<std::size_t>& workers, std::uint64_t phases) {

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include <capnp/schema.h>
-#include <nlohmann/json.hpp>
 
 #include "actors/checkpoint/file_writer.hpp"
 #include "actors/data/files/input_file.hpp"
 #include "actors/scheduled/written_files.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/printable.hpp"
 
 namespace troupe::scheduled {
@@ -17,8 +17,6 @@ namespace troupe::scheduled {
 namespace {
 
 namespace fs = std::filesystem;
-using json = nlohmann::ordered_json;
-
 constexpr std::uint64_t mark_bytes_max = 1u << 16;
 constexpr std::size_t shown_bytes_max = 64;
 
@@ -63,14 +61,16 @@ result<std::optional<json>> read_mark(const fs::path& folder) {
     if (!length)
         return length.failure();
     const auto read = *length > mark_bytes_max ? error{errc::data, ""} : read_whole(file);
-    auto mark = read ? json::parse(read->bytes, nullptr, false) : json{};
-    if (!mark.is_object() || !mark.contains("program") || !mark["program"].is_string())
+    auto mark =
+        read ? json::parse({reinterpret_cast<const char*>(read->bytes.data()), read->bytes.size()})
+             : std::nullopt;
+    if (!mark || !std::as_const(*mark)["program"].text())
         return error{errc::data, file.string() + ": is not what a run leaves in a result's folder"};
-    return std::optional<json>{std::move(mark)};
+    return mark;
 }
 
 std::string shown(const json& mark) {
-    return '"' + printable(mark["program"].get<std::string>(), shown_bytes_max) + '"';
+    return '"' + printable(mark["program"].text().value_or(""), shown_bytes_max) + '"';
 }
 
 bool is_of(const json& mark, const std::string& program) {
@@ -147,13 +147,12 @@ result<void> check_result_mark(const fs::path& folder, const std::string& progra
     const auto words = words_of(data);
     if (!words)
         return words.failure();
-    const json then = (*mark)->value("words", json::object());
-    for (const auto& [key, now] : words->items()) {
-        const auto found = then.find(key);
-        if (found == then.end() || *found == now)
+    const json& saved_mark = **mark;
+    for (const auto& [key, now] : words->members()) {
+        const json* const found = saved_mark["words"].find(key);
+        if (found == nullptr || *found == now)
             continue;
-        const std::string saved =
-            printable(found->is_string() ? found->get<std::string>() : found->dump(), 80);
+        const std::string saved = printable(found->text().value_or(found->dump()), 80);
         return error{errc::usage, "data.documents." + key + ": is not that of the words in " +
                                       folder.string() + ", which is " + saved +
                                       "; give the same for data and result"};

@@ -6,13 +6,12 @@
 
 #include "actors/checkpoint/file_writer.hpp"
 #include "actors/checkpoint/safetensors.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe::scheduled {
 
 namespace fs = std::filesystem;
-using json = nlohmann::ordered_json;
-
 namespace {
 
 constexpr const char* file_ending = ".safetensors";
@@ -98,32 +97,64 @@ struct listed_member {
     std::optional<saved_state> ended; // without tensors
 };
 
-saved_state read_end(const json& map) {
+// Without tensors; none if something is missing or has another type.
+std::optional<saved_state> read_end(const json& map) {
+    const auto number = map["number"].count();
+    auto names = map["names"].texts();
+    const auto is_done = map["done"].boolean();
+    const auto milestones = map["milestones"].count<std::uint32_t>();
+    if (!number || !names || !is_done || !milestones)
+        return std::nullopt;
     saved_state end;
-    end.number = map.at("number").get<std::uint64_t>();
-    end.part.names = map.at("names").get<std::vector<std::string>>();
-    end.end.is_done = map.at("done").get<bool>();
-    end.milestones = map.at("milestones").get<std::uint32_t>();
+    end.number = *number;
+    end.part.names = std::move(*names);
+    end.end.is_done = *is_done;
+    end.milestones = *milestones;
     return end;
 }
 
-std::optional<listed_member> read_listed(const json& map) {
-    listed_member m;
-    try { // types that are not as written
-        m.file = map.at("file").get<std::string>();
-        m.hash = map.at("sha256").get<std::string>();
-        m.names = map.at("names").get<std::vector<std::string>>();
-        m.milestones = map.at("milestones").get<std::uint32_t>();
-        m.end = {map.value("stops_at", std::uint64_t{0}), map.value("done", false)};
-        for (const json& l : map.at("lists"))
-            m.lists.push_back({l.at("kind").get<std::string>(), l.at("number").get<std::uint64_t>(),
-                               l.at("tensors").get<std::size_t>(),
-                               l.value("turn", std::uint64_t{0})});
-        if (map.contains("end"))
-            m.ended = read_end(map["end"]);
-    } catch (const json::exception&) {
+// Zero or false if there is no such key, as a former build wrote it; none if it has another type.
+std::optional<std::uint64_t> count_or_zero(const json& map, const char* key) {
+    return map.contains(key) ? map[key].count() : std::uint64_t{0};
+}
+std::optional<bool> truth_or_false(const json& map, const char* key) {
+    return map.contains(key) ? map[key].boolean() : false;
+}
+
+std::optional<listed_member::list> read_list(const json& map) {
+    auto kind = map["kind"].text();
+    const auto number = map["number"].count();
+    const auto tensors = map["tensors"].count<std::size_t>();
+    const auto turn = count_or_zero(map, "turn");
+    if (!kind || !number || !tensors || !turn)
         return std::nullopt;
+    return listed_member::list{std::move(*kind), *number, *tensors, *turn};
+}
+
+std::optional<listed_member> read_listed(const json& map) {
+    auto file = map["file"].text(), hash = map["sha256"].text();
+    auto names = map["names"].texts();
+    const auto milestones = map["milestones"].count<std::uint32_t>();
+    const auto stops_at = count_or_zero(map, "stops_at");
+    const auto is_done = truth_or_false(map, "done");
+    if (!file || !hash || !names || !milestones || !stops_at || !is_done ||
+        !map["lists"].is_array())
+        return std::nullopt;
+    listed_member m{std::move(*file),
+                    std::move(*hash),
+                    std::move(*names),
+                    {},
+                    {*stops_at, *is_done},
+                    *milestones,
+                    {}};
+    for (const json& item : map["lists"].items()) {
+        auto list = read_list(item);
+        if (!list)
+            return std::nullopt;
+        m.lists.push_back(std::move(*list));
     }
+    if (map.contains("end") && !(m.ended = read_end(map["end"])))
+        return std::nullopt;
     for (const auto& l : m.lists)
         if (l.tensors > limits::frame_tensors_max ||
             (l.kind != "phase" && l.kind != "probe" && l.kind != "deltas" && l.kind != "block") ||

@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "actors/pipeline/replica_sync.hpp"
 #include "actors/training/plan/plan.hpp"
 #include "actors/training/plan/plan_json.hpp"
 #include "kernels/optim/learning_rate.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/quantities.hpp"
 
 namespace troupe {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
@@ -67,7 +65,7 @@ std::string memory_in_words(const stage_report& stage) {
 
 // Bytes that are not UTF-8, which names of files may contain, are replaced.
 std::string text_of(const json& object) {
-    return object.dump(-1, ' ', false, json::error_handler_t::replace);
+    return object.dump();
 }
 
 std::uint32_t nodes_of(const plan& p) {

@@ -4,13 +4,12 @@
 #include <fstream>
 #include <functional>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/scheduled/named_numbers.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/lasso/facts_table.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::lasso {
 
@@ -104,7 +103,7 @@ void write_path(std::ofstream& file, const std::vector<solution>& all) {
 
 void write_summary(std::ofstream& file, const std::vector<solution>& all,
                    const scheduled::result_site& site, loss_kind loss) {
-    nlohmann::ordered_json summary;
+    json summary;
     summary["program"] = "lasso";
     summary["loss"] = name_of(loss);
     summary["rows"] = site.data.rows;

@@ -3,12 +3,11 @@
 #include <sstream>
 #include <unordered_set>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/data/files/npy_elements.hpp"
 #include "actors/scheduled/damaged_result.hpp"
 #include "apps/lda/lda_limits.hpp"
 #include "apps/lda/topic_model.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
 #include "schemas/base/quantities.hpp"
@@ -36,20 +35,15 @@ result<topic_model> read_summary(const std::filesystem::path& file) {
                                                "lda"};
     if (*length > summary_bytes_max)
         return bad(file, "is too long for a summary; name the folder of a result of lda");
-    const auto summary = nlohmann::json::parse(in, nullptr, false);
-    const auto number = [&](const char* name) {
-        const bool has = summary.is_object() && summary.contains(name) && summary[name].is_number();
-        return has ? summary[name].get<double>() : 0.0;
-    };
-    const auto is_count = [&](const char* name) {
-        return summary.is_object() && summary.contains(name) && summary[name].is_number_unsigned();
-    };
+    const std::string text{std::istreambuf_iterator<char>{in}, {}};
+    const json summary = json::parse(text).value_or(nullptr);
+    const auto number = [&](const char* name) { return summary[name].number().value_or(0.0); };
     topic_model model;
     model.priors = {number("alpha"), number("beta")};
     const double topics = number("topics"), words = number("words");
-    if (!is_count("topics") || !is_count("words") || !summary.contains("program") ||
-        summary["program"] != "lda" || !(model.priors.alpha > 0) || !(model.priors.beta > 0) ||
-        !(topics >= 2) || topics > limits::topics_max || !(words >= 1) ||
+    if (!summary["topics"].count() || !summary["words"].count() || summary["program"] != "lda" ||
+        !(model.priors.alpha > 0) || !(model.priors.beta > 0) || !(topics >= 2) ||
+        topics > limits::topics_max || !(words >= 1) ||
         words > static_cast<double>(limits::counts_max) / topics)
         return bad(file, "is no summary of topics; name the folder of a result of lda");
     model.topics = static_cast<std::uint32_t>(topics);

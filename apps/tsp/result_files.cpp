@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <fstream>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/scheduled/named_numbers.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/tsp/city_pieces.hpp"
 #include "apps/tsp/found_tours.hpp"
 #include "apps/tsp/tour_file.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::tsp {
 
@@ -60,7 +59,7 @@ void write_course(std::ofstream& file, std::span<const std::int64_t> course, std
 }
 
 void write_summary(std::ofstream& file, const instance& cities, const found_tours& found) {
-    nlohmann::ordered_json summary;
+    json summary;
     summary["program"] = "tsp";
     summary["problem"] = cities.name();
     summary["cities"] = cities.cities();
@@ -68,7 +67,7 @@ void write_summary(std::ofstream& file, const instance& cities, const found_tour
     for (std::uint32_t c = 0; c < found.colonies(); ++c)
         summary["colonies"].push_back(
             {{"length", found.lengths()[c]}, {"tours", found.built()[c]}});
-    file << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    file << summary.dump(2) << '\n';
 }
 
 // The tour, and a picture of it if there can be one.

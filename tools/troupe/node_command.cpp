@@ -7,8 +7,8 @@
 #include <deque>
 #include <iostream>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
+#include "schemas/base/json.hpp"
 #include "schemas/base/printable.hpp"
 #include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/node_host.hpp"
@@ -104,10 +104,10 @@ int node(const node_options_cli& options, job_table jobs) {
         return host.failure().code() == errc::cancelled ? 0 : report(host.failure());
     node_host& running = **host;
     if (options.json)
-        std::cout << nlohmann::ordered_json{{"event", "listening"},
-                                            {"name", running.name()},
-                                            {"address", running.address()},
-                                            {"devices", options.node.devices}}
+        std::cout << json{{"event", "listening"},
+                          {"name", running.name()},
+                          {"address", running.address()},
+                          {"devices", options.node.devices}}
                          .dump()
                   << std::endl;
     else

@@ -1,7 +1,7 @@
 // plan: what a run would place where, without running it.
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "schemas/base/json.hpp"
 #include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/signals.hpp"
 
@@ -50,10 +50,9 @@ int plan(const plan_options& options, job_table jobs) {
         return report(made.failure());
     notes.add(made->notes);
     if (options.json) {
-        auto line = nlohmann::ordered_json::parse(made->json);
+        json line = json::parse(made->json).value();
         line["notes"] = notes.kept();
-        std::cout << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                  << std::endl;
+        std::cout << line.dump() << std::endl;
     } else {
         std::cout << made->text;
     }

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "actors/scheduled/open_data.hpp"
 #include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "actors/scheduled/result_mark.hpp"
 #include "actors/scheduled/written_files.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/quantities.hpp"
 #include "tools/troupe/number_words.hpp"
 #include "tools/troupe/run_setup.hpp"
@@ -118,8 +118,8 @@ int refuse(const error& why) {
     return why.code() == errc::cancelled ? stopped(why) : report(why);
 }
 
-std::string line_of(const nlohmann::ordered_json& object) {
-    return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string line_of(const json& object) {
+    return object.dump();
 }
 
 // ---- predictions as CSV ----
@@ -226,10 +226,10 @@ int evaluate_program(const program_app& app, const program_table& programs,
         return refuse(solutions.failure());
     for (const auto& numbers : *solutions) {
         if (options.json) {
-            nlohmann::ordered_json line = {{"event", "evaluation"},
-                                           {"program", what.name},
-                                           {"result", opened.use.directory.string()},
-                                           {"rows", opened.use.data.rows}};
+            json line = {{"event", "evaluation"},
+                         {"program", what.name},
+                         {"result", opened.use.directory.string()},
+                         {"rows", opened.use.data.rows}};
             add_numbers(line, numbers);
             std::cout << line_of(line) << '\n';
             continue;

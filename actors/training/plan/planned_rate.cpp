@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "actors/app_file/app_file.hpp"
 #include "kernels/optim/optimizer.hpp"
@@ -47,19 +46,6 @@ std::string describe(const planned_rate& rate) {
         text += ", down to " + digits_of(*rate.last) + " with the run's last minibatch by " +
                 rate.schedule;
     return text;
-}
-
-nlohmann::ordered_json to_json(const planned_rate& rate) {
-    nlohmann::ordered_json json = {{"full", decimal_of(rate.full)},
-                                   {"warmup_minibatches", rate.warmup_minibatches},
-                                   {"schedule", rate.schedule}};
-    if (rate.last)
-        json["last"] = decimal_of(*rate.last);
-    if (rate.every_epochs > 0) {
-        json["every_epochs"] = rate.every_epochs;
-        json["factor"] = decimal_of(rate.factor);
-    }
-    return json;
 }
 
 std::string digits_of(float value) {

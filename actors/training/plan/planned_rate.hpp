@@ -1,8 +1,6 @@
 // What is known of a run's learning rates before its data is. Pure.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,7 +24,6 @@ struct planned_rate {
 
 // "learning rate 0.1 after 50 minibatches of warm-up, down to 0.005 with the run's last minibatch by cosine".
 std::string describe(const planned_rate& rate);
-nlohmann::ordered_json to_json(const planned_rate& rate);
 
 // The value rounded to seven digits, all that a float has, as text and as a number: 0.1 for 0.1f.
 std::string digits_of(float value);

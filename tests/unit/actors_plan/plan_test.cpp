@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "actors/training/plan/plan.hpp"
