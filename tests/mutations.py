@@ -1201,9 +1201,4 @@ MUTATIONS = [
              "return plain * (1 + nesterov) / (1 + 2 * nesterov);",
              "return plain;",
              "unit_peers", "elastic_rules/with_momentum_the_step_is_bounded_by_less"),
-    Mutation("replicas that do not wait move the centre by less than their rate",
-             "actors/peers/elastic_peer.cpp",
-             "    if (auto done = context.ops.run(scale{*pull, rate, *pull}); !done)",
-             "    if (auto done = context.ops.run(scale{*pull, 0.9f * rate, *pull}); !done)",
-             "sim_pipeline", "elastic_averaging_in_the_simulator/each_by_itself_is_bit_equal_to_the_loop_of_its_paper_at_any_speeds"),
 ]

@@ -2,8 +2,6 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "schemas/peers.capnp.h"
-#include "schemas/pipeline.capnp.h"
 #include "tests/sim/replicas_sim.hpp"
 #include "tests/support/serial_replica.hpp"
 
@@ -93,83 +91,6 @@ class nesterov_by_hand {
     std::vector<float> x_, v_;
 };
 
-// What a replica does by itself: updates of its weights, hands them over, and adds what the centre has answered.
-struct replica_action {
-    enum class kind { update, hand_over, add };
-
-    std::int64_t at_ns = 0;
-    kind what = kind::update;
-    std::uint64_t minibatch = 0; // of an update
-};
-
-// The actions of the replica on this node in their order, by its trace.
-std::vector<replica_action> actions_of(node_runtime& node) {
-    const auto labels = node.trace().labels();
-    const auto actors = node.trace().actor_names();
-    std::vector<replica_action> actions;
-    for (const trace_event& e : node.trace().read(0, node.trace().capacity()).events) {
-        const auto actor = actors.find(e.to_actor);
-        const bool is_stage = actor != actors.end() && actor->second.starts_with("stage");
-        if (e.kind == trace_kind::message) {
-            if (e.type == type_id_of<proto::Exchange>())
-                actions.push_back({e.sent_ns, replica_action::kind::hand_over});
-        } else if (is_stage && labels.at(e.type) == proto::UPDATE_WORK->cStr()) {
-            actions.push_back({e.started_ns, replica_action::kind::update, e.work.value()});
-        } else if (is_stage && labels.at(e.type) == proto::EXCHANGE_WORK->cStr()) {
-            actions.push_back({e.started_ns, replica_action::kind::add});
-        }
-    }
-    std::ranges::stable_sort(actions, {}, &replica_action::at_ns);
-    return actions;
-}
-
-// The replicas by the numbers of their nodes, in the order in which their weights came to the centre.
-std::vector<std::size_t> visits_of(pipeline_sim& run, std::size_t replicas) {
-    std::vector<std::size_t> visits;
-    for (const trace_event& e : run.node(0).trace().read(0, run.node(0).trace().capacity()).events)
-        if (e.kind == trace_kind::message && e.type == type_id_of<proto::Meet>())
-            for (std::size_t r = 0; r < replicas; ++r)
-                if (run.node(r).node() == e.from_node)
-                    visits.push_back(r);
-    return visits;
-}
-
-// Asynchronous elastic averaging as a loop, in the order of a run that has ended: the centre at the end.
-std::vector<float> replayed_centre(pipeline_sim& run, const std::string& text, std::size_t replicas,
-                                   float rate) {
-    serial_app app{text};
-    std::vector<serial_replica> all;
-    std::vector<std::vector<replica_action>> actions;
-    for (std::size_t r = 0; r < replicas; ++r) {
-        all.emplace_back(app);
-        actions.push_back(actions_of(run.node(r)));
-    }
-    std::vector<float> centre = all[0].values();
-    std::vector<std::vector<float>> pulls(replicas);
-    std::vector<std::size_t> done(replicas);
-    for (const std::size_t r : visits_of(run, replicas)) {
-        using kind = replica_action::kind;
-        const auto next = [&]() -> const replica_action& { return actions[r].at(done[r]++); };
-        for (auto action = next(); action.what != kind::hand_over; action = next())
-            if (action.what == kind::update) {
-                const std::uint64_t first = app.minibatches_of(0);
-                const std::uint32_t epoch = action.minibatch < first ? 0 : 1;
-                all[r].step(epoch, action.minibatch - epoch * first);
-            } else {
-                auto own = all[r].values();
-                for (std::size_t i = 0; i < own.size(); ++i)
-                    own[i] += -1.0f * pulls[r][i];
-                all[r].set_values(own);
-            }
-        pulls[r] = all[r].values();
-        for (std::size_t i = 0; i < centre.size(); ++i) {
-            pulls[r][i] = rate * (pulls[r][i] + -1.0f * centre[i]);
-            centre[i] += pulls[r][i];
-        }
-    }
-    return centre;
-}
-
 std::vector<float> in_order(const saved_tensors& saved, const serial_app& app) {
     std::vector<float> all;
     for (const auto& parameter : app.parameters())
@@ -221,31 +142,7 @@ BOOST_DATA_TEST_CASE(eamsgd_is_the_loop_of_its_paper_with_the_momentum_written_o
     BOOST_TEST(farthest_from_centre() > 1e-3f);
 }
 
-// Replicas that nobody waits for, one of them slower than the others: the fast ones take most minibatches, and messages and
-// answers come late.
-BOOST_DATA_TEST_CASE(each_by_itself_is_bit_equal_to_the_loop_of_its_paper_at_any_speeds,
-                     bdata::xrange(1, 13), seed) {
-    const auto number = static_cast<std::uint64_t>(seed);
-    const replicas_app app{.replicas = 4,
-                           .sync = elastic("rate: 0.25, period: " + std::to_string(1 + seed % 3)),
-                           .samples = 330,
-                           .optimizer = std::string{"sgd: {learning_rate: 0.05, momentum: "} +
-                                        (seed % 2 ? "0" : "0.9, nesterov: true") + "}",
-                           .more = seed % 4 < 2 ? "schedule: {cosine: {final_factor: 0.1}}" : ""};
-    const temporary_folder folder;
-    pipeline_sim run{{.seed = number,
-                      .faults = seed % 3 ? storm : calm,
-                      .nodes = 4,
-                      .app = text_of(app),
-                      .flops_per_second = 1e8,
-                      .slow_last = seed % 5 * 4.0 + 1}};
-    run.train(folder.path());
-    good_report(run);
-    const auto centre = replayed_centre(run, text_of(app), 4, 0.25f);
-    BOOST_TEST((in_order(saved_in(folder.path()), serial_app{text_of(app)}) == centre));
-}
-
-// The loss of the replicas is not: the slow one is behind, and may have more minibatches of the second epoch.
+// The loss of the replicas may rise: the slow one is behind, and may have more minibatches of the second epoch.
 BOOST_DATA_TEST_CASE(the_centre_learns_at_any_speeds_of_the_replicas,
                      bdata::make({1.0, 3.0, 20.0}) * bdata::xrange(1, 5), slow, seed) {
     const replicas_app app{.replicas = 4,
