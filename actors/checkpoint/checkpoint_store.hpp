@@ -48,6 +48,7 @@ struct checkpoint_progress {
     std::string vocabulary_sha256;
     // The optimizer's name in the app file; empty if none was used or if unknown.
     std::string optimizer;
+    std::uint32_t epochs = 0; // that the run was to have; 0 if unknown
 
     friend bool operator==(const checkpoint_progress&, const checkpoint_progress&) = default;
 };

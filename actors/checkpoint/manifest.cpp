@@ -135,6 +135,7 @@ std::string manifest_json(const checkpoint_progress& progress,
                 {"seed", progress.seed},
                 {"batch", progress.batch},
                 {"train_samples", progress.train_samples},
+                {"epochs", progress.epochs},
                 {"model", progress.model},
                 {"model_sha256", hash_of(progress.model)},
                 {"optimizer", progress.optimizer},
@@ -167,6 +168,10 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
     const auto of_epoch = minibatches_of_epoch(map, *minibatches, *epochs, *batch, *samples);
     if (!of_epoch)
         return bad("minibatches_of_epoch is more than minibatches_done, or no number");
+    // Earlier builds did not say it.
+    const auto planned = number_in(map, "epochs", std::numeric_limits<std::uint32_t>::max());
+    if (map.contains("epochs") && !planned)
+        return bad("epochs is no number of epochs");
     if (text_in(map, "model_sha256") != hash_of(*model))
         return bad("the model's text does not have its hash");
     const std::string vocabulary = text_in(map, "vocabulary_sha256").value_or("");
@@ -179,7 +184,8 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
     return checkpoint_info{{},
                            {static_cast<std::uint32_t>(*epochs), *minibatches, *of_epoch,
                             weight_version{*weights}, *seed, static_cast<std::uint32_t>(*batch),
-                            *samples, *model, vocabulary, text_in(map, "optimizer").value_or("")},
+                            *samples, *model, vocabulary, text_in(map, "optimizer").value_or(""),
+                            static_cast<std::uint32_t>(planned.value_or(0))},
                            std::move(*stages),
                            counts_updates};
 }

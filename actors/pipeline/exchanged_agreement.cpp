@@ -104,7 +104,7 @@ void exchanged_agreement::hand_over(bool last) {
     course_.hand_over(s.position.updates, last);
     frame_builder<proto::Exchange> exchange;
     exchange.body().setLast(last);
-    exchange.body().setRate(options().rates({s.share().number(), minibatch}));
+    exchange.body().setRate(options().rates(minibatch));
     exchange.envelope().setWork(minibatch);
     send_weights(std::move(exchange));
     if (options().sync.exchange->overlaps)

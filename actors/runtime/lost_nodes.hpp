@@ -1,4 +1,4 @@
-// Errors that the end of a watched actor says of its node.
+// Tells from the end of a watched actor whether its node is lost.
 //
 // Threads: any.
 #pragma once

@@ -23,7 +23,7 @@
 #include <optional>
 #include <set>
 
-#include "actors/pipeline/run_shape.hpp"
+#include "kernels/optim/run_shape.hpp"
 
 namespace troupe {
 

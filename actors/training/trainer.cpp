@@ -154,6 +154,7 @@ void trainer::train() {
          .stages = plan_.stages.size(),
          .leader = leader_of(plan_),
          .classifies = options_.app.app().getModel().getLoss().isCrossEntropy(),
+         .rates = rates_of(options_.app.app(), course_.shape(), course_.epoch()),
          .version = tally_.version(),
          .began = now()}};
     frame_builder<proto::RunEpoch> request;

@@ -124,6 +124,7 @@ checkpoint_progress progress_of(const run_course& course, weight_version version
     progress.seed = app.getTrain().getSeed();
     progress.batch = course.shape().batch.at(course.epoch());
     progress.train_samples = data.train.size();
+    progress.epochs = course.shape().epochs;
     progress.model = render_app(app.getModel());
     progress.vocabulary_sha256 = data.vocabulary_sha256;
     progress.optimizer = active_key(app.getTrain().getOptimizer());

@@ -60,8 +60,7 @@ void trainer::place() {
 
 void trainer::ask_for(std::size_t actor) {
     frame_builder<proto::Spawn> request = cast_.ask(actor);
-    write_options(request.body(), options_.app.app(), plan_, cast_[actor],
-                  course_.shape().minibatches());
+    write_options(request.body(), options_.app.app(), plan_, cast_[actor], course_.shape().samples);
     watch(cast_.agent_of(actor));
     send(cast_.agent_of(actor), std::move(request));
 }

@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(between_two_pulls_a_replica_steps_by_itself_and_pushes_a_su
     stage.its_options.sync.server = consistency{};
     stage.its_options.sync.push_every = 2;
     stage.its_options.sync.fetch_every = 3;
-    stage.its_options.rates = [](const run_position&) { return 0.5f; };
+    stage.its_options.rates = [](std::uint64_t) { return 0.5f; };
     const auto server = make_agreement(stage, {.cache = number(cache_number)});
     frame_builder<proto::ConnectStage> connect;
     BOOST_TEST_REQUIRE(bool(server->connect(connect.body())));
