@@ -60,7 +60,7 @@ struct IdxData {
 }
 
 struct NpyData
-    $A.doc("Arrays of types u1, i4, i8, f4 and f8, little-endian, in C order; the first dimension is the sample.") {
+    $A.doc("Arrays of types b1, u1, i1, i2, i4, i8, u2, u4, f2, f4 and f8, in C order; the first dimension is the sample.") {
   trainInputs @0 :Text $A.required $A.path
       $A.doc("Training samples of model.input's shape: bytes, scaled to 0..1, numbers, or (i4, i8) tokens.");
   trainLabels @1 :Text $A.path
@@ -361,10 +361,11 @@ struct Train {
   epochs @1 :UInt32 = 1 $A.min(1) $A.max(1000000) $A.doc("Passes over the training data.");
   seed @2 :UInt64 = 1 $A.doc("Seed of initialisation and shuffling. The same seed gives the same run.");
   optimizer @3 :O.Optimizer $A.required $A.doc("Update rule.");
-  schedule @4 :O.LearningRateSchedule $A.doc("Change of the learning rate over the run. Constant when absent.");
+  schedule @4 :O.LearningRateSchedule $A.doc("Change of the learning rate from the end of the warm-up to the end of the run. Constant when absent.");
   shuffle @5 :Bool = true $A.doc("Visit the training samples in a new order every epoch.");
   warmupMinibatches @6 :UInt32 = 0 $A.min(0) $A.max(1000000000)
-      $A.doc("Minibatches at the start of the run over which the rate grows linearly, whatever the schedule.");
+      $A.doc("Minibatches of all replicas at the start of the run over which the rate grows linearly, up to the configured "
+          "one with the last of them. The schedule begins with the next.");
   clip @7 :O.GradientClip $A.doc("Bound on the gradients before an update. None when absent.");
   batchGrowth @8 :BatchGrowth
       $A.doc("Growth of the minibatch over the run, as an alternative to a falling learning rate. None when absent.");

@@ -18,6 +18,10 @@
 #      |<-- Welcome ---------------------------------------------------|
 #      |--- Heartbeat --------------> all members, every interval, and they to it
 #      |--- Goodbye ----------------> all members, when it stops in order
+#
+# Members that have lost each other without a Goodbye look for each other: each connects to the other's address again and
+# again, and asks to join once it is connected. So those who were cut off from each other meet again, and hear from the
+# Welcomes of the members that have joined meanwhile. Clients (runs) look for nobody, and nobody looks for them.
 
 using Cxx = import "/capnp/c++.capnp";
 using Work = import "device.capnp";
@@ -93,8 +97,9 @@ struct Member {
 }
 
 struct Join {
-  # The cluster actor of a newcomer to the cluster actor of every peer that connects: request to join. Answered by Welcome or
-  # Refused. A newcomer connects to the member given to it, then to every member that a Welcome names.
+  # Request to join, from cluster actor to cluster actor: of a newcomer to every peer that connects; of a member to one that
+  # it has lost or heard of, once that is connected; and back to a member that has joined by a Join, for its Welcome. Answered
+  # by Welcome or Refused. A newcomer connects to the member given to it, then to every member that a Welcome names.
   member @0 :Member;          # the sender
 }
 
@@ -102,12 +107,13 @@ struct Welcome {
   # Answer to Join: the sender counts the newcomer as a member from now on. The newcomer has joined once it has received a
   # Welcome from every member named in any Welcome, except those lost meanwhile.
   member @0 :Member;          # the sender
-  others @1 :List(Member);    # members known to the sender, besides itself and the newcomer
+  others @1 :List(Member);    # members known to the sender, besides itself and the newcomer. A member that is told of others
+                              # that it does not know looks for them
 }
 
 struct Refused {
   # Answer to Join: the newcomer is not admitted (its name is in use, the cluster is full). It shows the sentence to its user
-  # and leaves. A malformed Join is answered by Rejected.
+  # and leaves; one that is a member elsewhere asks again. A malformed Join is answered by Rejected.
   text @0 :Text;
 }
 
@@ -151,12 +157,12 @@ struct Link {
 }
 
 struct NodeJoined {
-  # Cluster actor to subscribers: a new member has joined.
+  # Cluster actor to subscribers: a member has joined, which may have been lost before.
   member @0 :Member;
 }
 
 struct NodeLost {
-  # Cluster actor to subscribers: a member is gone. Its id never returns.
+  # Cluster actor to subscribers: a member is gone. The id of one that has sent Goodbye never returns.
   node @0 :UInt64;
   name @1 :Text;
   failure @2 :Work.Failure;   # reason; `cancelled`: it sent Goodbye

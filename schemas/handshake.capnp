@@ -67,7 +67,7 @@ struct MemoryMark {
 
 struct Sight {
   # Sent once by each side, as soon as it has the other's Hello.
-  memory @0 :Bool;            # the sender sees the memory named in the other side's Hello
+  memory @0 :Bool;            # the sender sees the memory named in the other side's Hello, and has room for a link there
 }
 
 struct Worker {

@@ -81,28 +81,31 @@ struct Lamb {
 struct LearningRateSchedule {
   union {
     constant @0 :Void $A.doc("The same rate throughout.");
-    step @1 :StepSchedule $A.doc("Multiply the rate by a factor at a fixed interval of epochs.");
-    cosine @2 :CosineSchedule $A.doc("Half a cosine down to a share of the rate, in one step per epoch.");
+    step @1 :StepSchedule $A.doc("The rate is multiplied by a factor at a fixed interval, counted from the warm-up's end.");
+    cosine @2 :CosineSchedule
+        $A.doc("Half a cosine down to a share of the rate, minibatch by minibatch: it begins with the first after the "
+            "warm-up and ends with the run's last.");
     polynomial @3 :PolynomialSchedule
-        $A.doc("A polynomial down to a share of the rate, in one step per minibatch, from the end of the warm-up to the "
-            "end of the run; linear unless power is set.");
+        $A.doc("A polynomial down to a share of the rate, minibatch by minibatch: it begins with the first after the "
+            "warm-up and ends with the run's last; linear unless power is set.");
   }
 }
 
 struct StepSchedule {
-  everyEpochs @0 :UInt32 $A.required $A.min(1) $A.max(1000000) $A.doc("Epochs between two steps.");
+  everyEpochs @0 :UInt32 $A.required $A.min(1) $A.max(1000000) $A.doc("Epochs between two steps, and from the warm-up's end to the first.");
   factor @1 :Float32 = 0.1 $A.min(0) $A.max(1) $A.doc("Factor by which the rate is multiplied at each step.");
 }
 
 struct CosineSchedule {
-  finalFactor @0 :Float32 = 0 $A.min(0) $A.max(1) $A.doc("The last epoch's rate as a share of the first's.");
+  finalFactor @0 :Float32 = 0 $A.min(0) $A.max(1)
+      $A.doc("The rate of the run's last minibatch, as a share of the configured rate.");
 }
 
 struct PolynomialSchedule {
   power @0 :Float32 = 1 $A.min(0) $A.max(100)
       $A.doc("Exponent of the remaining share of the run: 1 is a straight line, 2 a parabola.");
   finalFactor @1 :Float32 = 0 $A.min(0) $A.max(1)
-      $A.doc("The rate after the last minibatch, as a share of the configured rate.");
+      $A.doc("The rate of the run's last minibatch, as a share of the configured rate.");
 }
 
 struct GradientClip {

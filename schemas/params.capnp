@@ -37,7 +37,7 @@ struct ShardOptions {
   # Options of role "shard" (run.capnp): the shard of the part's replica, on the device of its stage, or on the node's worker
   # if it has one.
   part @0 :Pipeline.ModelPart;
-  minibatches @1 :UInt64;       # as in StageOptions
+  samples @1 :UInt64;           # as in StageOptions
   workers @2 :UInt32 = 1;       # number of workers of the server
 }
 

@@ -53,7 +53,8 @@ struct StageOptions {
   part @0 :ModelPart;
   stages @1 :UInt32;
   schedule @2 :Topology.PipelineSchedule;
-  minibatches @3 :UInt64;       # in the whole run: the learning rate of each update follows from its position among them
+  samples @3 :UInt64;           # in an epoch: the minibatches of the run follow from them and from the part's train, and the
+                                # learning rate of each update from its position among them
   stageReplicas @4 :List(UInt32);  # replicas of every stage, if they differ; minibatches then have equal weights. Empty: all
                                 # have the part's
   rate @5 :Topology.StageRate;  # learning rate of a stage with replicas of its own

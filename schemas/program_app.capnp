@@ -67,7 +67,8 @@ struct MatrixData {
 }
 
 enum CsvHeader {
-  auto @0 $A.doc("It has if none of its fields is a number.");
+  auto @0 $A.doc("It has if none of its fields is a number, or if they are 0, 1, 2, ... as pandas counts columns without "
+      "names; a note says where there is doubt.");
   yes @1 $A.doc("It has.");
   no @2 $A.doc("It is a row.");
 }
@@ -133,8 +134,8 @@ enum Stemming {
 struct RatingsData {
   train @0 :Text $A.required $A.path
       $A.doc("Ratings, plain or gzip, one per line, in any order: MovieLens (u.data, ratings.dat, ratings.csv), or USER ITEM "
-          "RATING separated by tabs or blanks; or a Matrix Market file with a row for each user. Told apart by what the file "
-          "begins with.");
+          "RATING separated by tabs, semicolons or blanks, below names or without; or a Matrix Market file with a row for each "
+          "user. Told apart by what the file begins with.");
   test @1 :Text $A.path
       $A.doc("Ratings that are held out, to measure predictions by; in any of these formats. None when absent.");
 }

@@ -288,3 +288,7 @@ struct LostPairsDue $nodeLocal {
 struct TimeIsUp $nodeLocal {
   # Timer of the leader: the seconds that the app file allows are over.
 }
+
+struct WriteEnd $nodeLocal {
+  # The run is over: it is time to write what it ends with. Also a timer of the leader, if that could not be written before.
+}

@@ -181,3 +181,6 @@ struct ProfileFailed {
   failure @1 :Device.Failure;
 }
 
+struct SaveAgain $nodeLocal {
+  # Timer of the trainer: it is time to write the last checkpoint once more, which could not be written before.
+}

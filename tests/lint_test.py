@@ -3,7 +3,9 @@
 
 import contextlib
 import io
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -82,7 +84,46 @@ class Lint(unittest.TestCase):
                   "    void m{0}() = delete;\n    static constexpr int c{0} = 1;\n")
         body = "".join(others.format(i) for i in range(50)) + "    big() : a_{1}, b_{2} {}\n    int a_ = 0, b_ = 0;\n"
         text = f"enum class kind {{ a }};\nclass other;\nclass big {{\n{body}}};\n"
-        self.assertEqual(list(lint.class_sizes(text)), [(3, "big", 1, 2)])
+        self.assertEqual([size for size in lint.class_sizes(text) if size[1] == "big"], [(3, "big", 1, 2)])
+
+    def test_structs_count_as_classes_do_nested_ones_and_those_of_sources_too(self):
+        fields = "".join(f"    int f{i} = 0;\n" for i in range(16))
+        self.finds("kernels/ops/a.hpp:1: class wide has 16 fields", kernels__ops__a_hpp=f"struct wide {{\n{fields}}};\n")
+        self.finds("kernels/ops/a.cpp:2: class wide has 16 fields",
+                   **{"kernels/ops/a.cpp": f"class small {{\nstruct wide {{\n{fields}}};\n}};\n"})
+
+    def test_sub_folders_do_not_include_each_other(self):
+        self.finds("a circle of includes: actors/data -> actors/pipe -> actors/data",
+                   actors__data__README_md="Reads `column.hpp`. May include: `kernels/`, `actors/pipe/`.\n",
+                   actors__data__b_hpp='#include "actors/pipe/a.hpp"\n', actors__pipe__a_hpp='#include "actors/data/column.hpp"\n',
+                   actors__pipe__README_md="May include: `actors/data/column.hpp`.\n")
+
+    def test_folders_within_a_sub_folder_have_arrows_too(self):
+        items = "Reads `column.hpp`. May include: `kernels/`.\n\n- `files/` may include `actors/data/column.hpp`.\n"
+        self.finds("actors/data/files/ may not include actors/data/rows/b.hpp", actors__data__README_md=items,
+                   actors__data__files__a_hpp='#include "actors/data/column.hpp"\n#include "actors/data/rows/b.hpp"\n')
+        self.assertEqual(self.offences(actors__data__README_md=items, actors__data__files__a_hpp='#include "actors/data/column.hpp"\n'),
+                         ["4 files keep the rules"])
+
+    def test_comments_begin_with_their_subject(self):
+        self.finds("kernels/ops/a.hpp:4: a comment that begins with a clause",
+                   kernels__ops__a_hpp="// The rows\n// Of a matrix.\nint b;\n// Of a column.\nint a;\n// Offers.\n")
+        self.assertEqual(self.offences(**{"tests/a.hpp": "// What a test has.\n"}), ["4 files keep the rules"])
+
+    def test_json_of_another_library_stays_in_its_unit(self):
+        self.finds("kernels/ops/a.hpp:1: nlohmann's header", kernels__ops__a_hpp="#include <nlohmann/json_fwd.hpp>\n")
+
+    def test_subjects_of_commits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            git = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b"]
+            subprocess.run([*git, "init", "-q"], check=True)
+            for subject in ("x" * 72, "y" * 73):
+                subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", subject, "--date", "2030-01-01T00:00:00Z"], check=True,
+                               env={**os.environ, "GIT_COMMITTER_DATE": "2030-01-01T00:00:00Z"})
+            said = list(lint.check_commits(root))
+            self.assertEqual(len(said), 1, said)
+            self.assertIn("a subject of 73 characters, more than 72: yyy", said[0])
 
     def test_paths_of_readmes_exist(self):
         self.finds("actors/data/README.md:1: there is no data/row.hpp", actors__data__README_md="`data/row.hpp` and `column.hpp`. May include: `kernels/`.\n")
@@ -104,6 +145,14 @@ class Lint(unittest.TestCase):
     def test_a_step_of_the_tour_whose_function_is_gone(self):
         self.finds("last_row() is not in actors/data/column.hpp",
                    actors__README_md="| 1 | `actors/data/column.hpp` | `last_row` | One step. |\n")
+
+    def test_a_format_without_a_table_of_forms(self):
+        page = "# Data\n\n| format | read |\n| --- | --- |\n| CSV | commas |\n| IDX | bytes |\n\nMore.\n"
+        self.finds("no test has a table of forms of IDX", **{
+            "tools/manual/data-files.md": page, "tests/contract_a_test.cpp": 'const table_of csv{"CSV", {}};\n'})
+        self.finds("says nothing of Avro", **{
+            "tools/manual/data-files.md": page,
+            "tests/contract_a_test.cpp": "".join(f'const table_of a{{"{name}", {{}}}};\n' for name in ("CSV", "IDX", "Avro"))})
 
     def test_a_merge_left_half_done(self):
         self.finds("a merge left half done", kernels__README_md=SOUND["kernels/README.md"] + "\n>>>>>>> theirs\n")

@@ -64,8 +64,8 @@ class endpoint_listener {
     // alive. For listeners that detect silent peers.
     virtual void peer_alive(node_id) {}
     // Called exactly once for every peer_up, unless this endpoint is closed first; no call about this peer follows. `why`
-    // is errc::cancelled if the peer closed in order (everything it had sent has arrived), errc::lost if it vanished. It
-    // refers to the peer as "it": callers that pass it on name the node.
+    // is errc::cancelled if the peer closed in order (everything it had sent has arrived), errc::lost if it vanished,
+    // errc::refused if it gave this node up. It calls the peer "it": callers that pass it on name the node.
     virtual void peer_down(node_id peer, const error& why) = 0;
     // A connect() did not lead to peer_up: unreachable, refused (wrong key), protocol (not a Troupe node). `why` need not
     // name the address: callers that pass it on do.
@@ -114,8 +114,8 @@ class endpoint {
     // reported may be let go of, but neither read nor put to another use.
     virtual void forget(node_id, actor_number) {}
 
-    // Gives a peer up: peer_down with `why` follows here. The other side is told, and reports a loss: "it gave up the
-    // connection: WHY".
+    // Gives a peer up: peer_down with `why` follows here. The other side is told, and reports errc::refused: "it gave up
+    // the connection: WHY".
     virtual void disconnect(node_id peer, error why) = 0;
 
     // Sends queued frames (for at most the configured drain time), then ends all connections: peers see an orderly down,

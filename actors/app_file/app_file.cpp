@@ -153,11 +153,13 @@ result<const app_kind*> kind_of(const node& tree, const app_file::sources& names
 } // namespace
 
 result<app_definition> parse_app(std::string_view text, const std::filesystem::path& file,
-                                 const app_settings& settings, std::span<const app_kind> kinds) {
+                                 const app_settings& settings, std::span<const app_kind> kinds,
+                                 const std::string& home) {
     TROUPE_CHECK(!kinds.empty(), "there is a kind of job");
     auto state = std::make_shared<app_definition::state>();
     state->file = file.string();
     state->names.files.push_back(file.string());
+    state->names.home = home;
     auto trees = app_file::parse_with_bases(text, state->names);
     if (!trees)
         return trees.failure();
@@ -186,11 +188,11 @@ result<app_definition> parse_app(std::string_view text, const std::filesystem::p
 }
 
 result<app_definition> load_app(const std::filesystem::path& file, const app_settings& settings,
-                                std::span<const app_kind> kinds) {
+                                std::span<const app_kind> kinds, const std::string& home) {
     auto text = app_file::read_text(file);
     if (!text)
         return text.failure();
-    return parse_app(*text, file, settings, kinds);
+    return parse_app(*text, file, settings, kinds, home);
 }
 
 } // namespace troupe

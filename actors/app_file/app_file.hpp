@@ -11,7 +11,8 @@
 //
 // File names in the app file ($path in the schema) that are not absolute start at the app file's
 // folder, so that an app runs from anywhere; those given with --set start at the current directory,
-// as on any command line. The loaded definition holds them resolved.
+// as on any command line. The loaded definition holds them resolved. "~" at the beginning of one is the
+// home folder, which the caller gives (file_names.hpp); without one it is refused, as are "~USER" and variables.
 //
 // Threads: an app_definition is immutable; copies share it and may be read from any thread.
 // Errors: errc::usage with one line that names place and key; errc::io if the file cannot be read.
@@ -79,12 +80,13 @@ using app_settings = std::vector<std::string>;
 // Reads, overrides and checks: the schema's rules of the kind that the file is of, then its check. A file of no kind or of
 // two is an error.
 result<app_definition> load_app(const std::filesystem::path& file, const app_settings& settings,
-                                std::span<const app_kind> kinds);
+                                std::span<const app_kind> kinds, const std::string& home = {});
 
 // The same from text. `file` stands in error messages and its folder is where relative file names
 // start.
 result<app_definition> parse_app(std::string_view text, const std::filesystem::path& file,
-                                 const app_settings& settings, std::span<const app_kind> kinds);
+                                 const app_settings& settings, std::span<const app_kind> kinds,
+                                 const std::string& home = {});
 
 // A definition as YAML with every default filled in. Loading it gives an equal definition.
 std::string render_app(const app_definition& definition);

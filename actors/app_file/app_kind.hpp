@@ -41,7 +41,7 @@ struct app_words {
 //     {.name = "lasso", .settings = capnp::Schema::from<proto::LassoSettings>(), .doc = "Least squares with ..."}
 struct app_member {
     std::string name; // the key in app files; snake_case
-    // What stands below it, annotated as the schemas of app files are; the module that it is of must stay loaded.
+    // The struct of the settings below it, annotated as the schemas of app files are; its module must stay loaded.
     capnp::StructSchema settings;
     std::string doc; // a sentence or two
 };
@@ -59,7 +59,7 @@ struct app_kind {
     app_words words = {};
     // A check of what the schema cannot express; errors as app_definition::error_at makes them.
     result<void> (*check)(const app_definition&) = nullptr;
-    // Of the open unions of its schema; not empty if it has one.
+    // Members of the open unions of its schema; not empty if it has one.
     std::vector<app_member> members = {};
 };
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <map>
 
+#include "actors/app_file/file_names.hpp"
 #include "actors/app_file/schema.hpp"
 #include "schemas/base/limits.hpp"
 
@@ -124,8 +125,11 @@ result<std::vector<node>> parse_with_bases(std::string_view text, sources& names
             return names.fail(base->where, "base",
                               "more than " + std::to_string(limits::app_file_bases_max) +
                                   " files below each other; does one of them build on itself?");
-        const auto file = (std::filesystem::path{names.files.back()}.parent_path() / base->text)
-                              .lexically_normal();
+        const auto named = with_home(base->text, names.home);
+        if (!named)
+            return names.fail(base->where, "base", named.failure().message());
+        const auto file =
+            (std::filesystem::path{names.files.back()}.parent_path() / *named).lexically_normal();
         auto read = read_text(file);
         if (!read)
             return names.fail(base->where, "base", read.failure().message());

@@ -256,7 +256,7 @@ result<std::string> manual::explain(std::string_view path) const {
     return below;
 }
 
-// What one kind has to say, or fails to.
+// The answer of one kind of job, or its failure.
 struct said {
     const app_kind& kind;
     std::string text;
@@ -267,7 +267,7 @@ void add(std::vector<said>& to, const app_kind& kind, const std::string& text) {
         to.push_back({kind, text});
 }
 
-// Of a path that is explained nowhere.
+// The error for a path that is explained nowhere.
 error not_explained(const std::string& key, const std::vector<said>& failures,
                     std::span<const app_kind> kinds) {
     if (!failures.empty()) {

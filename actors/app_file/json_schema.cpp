@@ -2,18 +2,16 @@
 #include <algorithm>
 #include <capnp/dynamic.h>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "actors/app_file/app_file.hpp"
 #include "actors/app_file/schema.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe {
 
 namespace {
 
 using namespace app_file;
-using json = nlohmann::ordered_json;
-
 class schema_writer {
   public:
     std::string write(std::span<const app_kind> kinds) {
@@ -24,12 +22,11 @@ class schema_writer {
             members_ = kind.members;
             roots.push_back(struct_json(kind.schema));
             json& required = roots.back()["required"]; // the key that tells its kind, too
-            const auto is_key = [&](const json& r) { return r.get<std::string>() == kind.key; };
-            if (std::none_of(required.begin(), required.end(), is_key))
+            if (std::ranges::count(required.items(), json{kind.key}) == 0)
                 required.push_back(kind.key);
         }
         if (kinds.size() == 1)
-            out.update(roots[0]);
+            out.update(roots.back());
         else
             out["oneOf"] = std::move(roots);
         out["definitions"] = definitions_;
@@ -100,8 +97,9 @@ class schema_writer {
             out = {{"allOf", json::array({out})}};
         out["description"] = rules.doc;
         if (const std::string preset = default_text(rules); !preset.empty())
-            out["default"] = rules.type().isEnum() || rules.type().isStruct() ? json(preset)
-                                                                              : json::parse(preset);
+            out["default"] = rules.type().isEnum() || rules.type().isStruct()
+                                 ? json(preset)
+                                 : json::parse(preset).value();
         return out;
     }
 
@@ -132,9 +130,9 @@ class schema_writer {
         json out = {{"type", is_integer(type) ? "integer" : "number"}};
         const number_range range = range_of(rules, type);
         if (range.min)
-            out["minimum"] = json::parse(number_text(*range.min));
+            out["minimum"] = json::parse(number_text(*range.min)).value();
         if (range.max)
-            out["maximum"] = json::parse(number_text(*range.max));
+            out["maximum"] = json::parse(number_text(*range.max)).value();
         return out;
     }
 

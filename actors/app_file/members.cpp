@@ -1,4 +1,4 @@
-// What members of open unions must be, so that the language can read, render and explain them.
+// Checks that the language can read, render and explain members of open unions.
 #include <algorithm>
 #include <set>
 

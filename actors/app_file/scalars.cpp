@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "actors/app_file/file_names.hpp"
 #include "actors/app_file/reader.hpp"
 #include "actors/app_file/synonyms.hpp"
 #include "schemas/base/limits.hpp"
@@ -93,6 +94,12 @@ result<value> tree_reader::read_text(const node& from, target to, const std::str
     if (from.text.empty())
         return names_.fail(from.where, path, "must not be empty");
     storage = from.text;
+    if (to.rules.is_path) {
+        auto whole = with_home(storage, names_.home);
+        if (!whole)
+            return names_.fail(from.where, path, whole.failure().message());
+        storage = std::move(*whole);
+    }
     if (to.rules.is_path && from.where.setting < 0 && std::filesystem::path{storage}.is_relative())
         storage = (std::filesystem::path{names_.files[static_cast<std::size_t>(from.where.file)]}
                        .parent_path() /

@@ -23,6 +23,7 @@ struct place {
 struct sources {
     std::vector<std::string> files; // the app file, its base, the base's base, ...
     std::vector<std::string> setting_keys;
+    std::string home; // the folder that "~" stands for in file names, or empty
 
     std::string name(const place& where) const; // "app.yaml:3:26" or "--set train.batch"
     error fail(const place& where, std::string_view path, std::string_view sentence) const;

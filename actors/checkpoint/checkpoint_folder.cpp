@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace {
 // Folders with these prefixes are not checkpoints yet, or no longer; open() removes those left by a killed process.
 constexpr std::string_view partial_prefix = ".partial-";
 constexpr std::string_view deleted_prefix = ".deleted-";
+constexpr const char* another_folder = "another checkpoint.directory"; // before a run begins
 
 result<void> remove_folder(const fs::path& folder) {
     std::error_code failed;
@@ -53,7 +55,8 @@ std::vector<fs::path> missing_folders(const fs::path& folder) {
     return missing;
 }
 
-// Moves a finished folder to its final name. An existing one is exchanged atomically and then deleted.
+} // namespace
+
 result<void> move_into_place(const fs::path& from, const fs::path& to) {
     if (::rename(from.c_str(), to.c_str()) == 0)
         return {};
@@ -63,8 +66,6 @@ result<void> move_into_place(const fs::path& from, const fs::path& to) {
         return file_error(to, "replaced", errno);
     return remove_folder(from);
 }
-
-} // namespace
 
 result<void> remove_whole(const fs::path& folder) {
     const fs::path hidden =
@@ -106,19 +107,33 @@ result<checkpoint_folder> checkpoint_folder::open(fs::path directory) {
     if (failed)
         return error{errc::io, directory.string() + ": cannot be made: " + failed.message() +
                                    "; choose another checkpoint.directory"};
-    folder.lock_ = file_handle{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (folder.lock_.get() < 0)
-        return file_error(directory, "opened", errno);
-    if (::flock(folder.lock_.get(), LOCK_EX | LOCK_NB) != 0)
-        return error{errc::usage, directory.string() +
-                                      ": another run saves its checkpoints here; choose another "
-                                      "checkpoint.directory"};
+    folder.directory_ = directory;
+    if (auto locked = folder.lock(); !locked)
+        return locked.failure();
     if (::access(directory.c_str(), W_OK) != 0)
-        return file_error(directory, "written", errno);
+        return file_error(directory, "written", errno, another_folder);
     if (auto removed = remove_leftovers(directory); !removed)
         return removed.failure();
-    folder.directory_ = std::move(directory);
     return folder;
+}
+
+result<void> checkpoint_folder::lock() {
+    file_handle now{::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (now.get() < 0)
+        return file_error(directory_, "opened", errno, another_folder);
+    if (::flock(now.get(), LOCK_EX | LOCK_NB) != 0)
+        return error{errc::usage, directory_.string() +
+                                      ": another run saves its checkpoints here; choose " +
+                                      another_folder};
+    lock_ = std::move(now);
+    return {};
+}
+
+bool checkpoint_folder::has_been_replaced() const {
+    struct stat held {};
+    struct stat now {};
+    return ::fstat(lock_.get(), &held) != 0 || ::stat(directory_.c_str(), &now) != 0 ||
+           held.st_dev != now.st_dev || held.st_ino != now.st_ino;
 }
 
 checkpoint_folder::~checkpoint_folder() {
@@ -128,16 +143,21 @@ checkpoint_folder::~checkpoint_folder() {
             return;
 }
 
-result<partial_folder> checkpoint_folder::begin(const std::string& name) const {
-    const fs::path partial = directory_ / (std::string{partial_prefix} + name);
+result<partial_folder> checkpoint_folder::begin(const std::string& name) {
     std::error_code failed;
+    if (!fs::is_directory(directory_, failed))
+        return error{errc::io, directory_.string() +
+                                   ": the folder for checkpoints is gone; nothing can be "
+                                   "saved there until it is made anew"};
+    if (has_been_replaced())
+        if (auto locked = lock(); !locked)
+            return error{errc::io, locked.failure().message()}; // it may be free later
+    const fs::path partial = directory_ / (std::string{partial_prefix} + name);
+    if (auto removed = remove_folder(partial); !removed) // an attempt may have failed to
+        return removed.failure();
     if (fs::create_directory(partial, failed))
         return partial_folder{partial};
-    const int why = failed ? failed.value() : EEXIST;
-    return fs::exists(directory_, failed)
-               ? file_error(directory_ / name, "made", why)
-               : error{errc::io, directory_.string() + ": the folder for checkpoints is gone; "
-                                                       "nothing can be saved there any more"};
+    return file_error(directory_ / name, "made", failed ? failed.value() : EEXIST);
 }
 
 } // namespace troupe

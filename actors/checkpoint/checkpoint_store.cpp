@@ -27,15 +27,10 @@ std::string folder_name(const checkpoint_progress& progress) {
     return name;
 }
 
-output_file in_checkpoint(const fs::path& file) {
-    return {file, file, "another checkpoint.directory"};
-}
-
 } // namespace
 
 struct checkpoint_writer::state {
     fs::path directory;
-    std::uint32_t keep;
     checkpoint_progress progress;
     std::vector<std::optional<checkpoint_stage>> stages;
     partial_folder partial; // being filled
@@ -75,7 +70,8 @@ result<void> checkpoint_writer::write_stage(stage_index index, const stage_tenso
     for (const named_tensor& t : stage.tensors)
         pieces.push_back(t.bytes);
     const std::string name = stage_file_name(index.value(), state_->stages.size());
-    auto written = write_file(in_checkpoint(state_->partial.path() / name), pieces);
+    const fs::path file = state_->partial.path() / name;
+    auto written = write_file({file, file}, pieces);
     if (!written)
         return written.failure();
     state_->stages[index.value()] =
@@ -97,18 +93,11 @@ result<checkpoint_info> checkpoint_writer::commit() {
                      info.folder.string() + ": the stages' layers have gaps or overlaps"};
     const std::string manifest = manifest_json(info.progress, info.stages);
     const std::span<const std::byte> pieces[] = {std::as_bytes(std::span{manifest})};
-    if (auto written = write_file(in_checkpoint(state_->partial.path() / manifest_name), pieces);
-        !written)
+    const fs::path file = state_->partial.path() / manifest_name;
+    if (auto written = write_file({file, file}, pieces); !written)
         return written.failure();
     if (auto placed = state_->partial.put_into_place(info.folder.filename().string()); !placed)
         return placed.failure();
-
-    const auto all = list_checkpoints(state_->directory);
-    if (!all)
-        return all.failure();
-    for (std::size_t i = 0; i + state_->keep < all->size(); ++i)
-        if (auto removed = remove_whole(all.value()[i].folder); !removed)
-            return removed.failure();
     return info;
 }
 
@@ -139,12 +128,21 @@ result<checkpoint_writer> checkpoint_store::begin(const checkpoint_progress& pro
         return partial.failure();
     auto writer = std::make_unique<checkpoint_writer::state>(
         checkpoint_writer::state{.directory = state_->folder.path(),
-                                 .keep = state_->keep,
                                  .progress = progress,
                                  .stages = {},
                                  .partial = std::move(*partial)});
     writer->stages.resize(stages);
     return checkpoint_writer{std::move(writer)};
+}
+
+result<void> checkpoint_store::delete_older() {
+    const auto all = list_checkpoints(state_->folder.path());
+    if (!all)
+        return all.failure();
+    for (std::size_t i = 0; i + state_->keep < all->size(); ++i)
+        if (auto removed = remove_whole(all.value()[i].folder); !removed)
+            return removed;
+    return {};
 }
 
 result<std::optional<checkpoint_info>> checkpoint_store::latest() const {

@@ -48,6 +48,7 @@ struct checkpoint_progress {
     std::string vocabulary_sha256;
     // The optimizer's name in the app file; empty if none was used or if unknown.
     std::string optimizer;
+    std::uint32_t epochs = 0; // that the run was to have; 0 if unknown
 
     friend bool operator==(const checkpoint_progress&, const checkpoint_progress&) = default;
 };
@@ -99,8 +100,8 @@ class checkpoint_writer {
     // destroyed.
     result<void> write_stage(stage_index index, const stage_tensors& stage);
 
-    // Writes the manifest, moves the checkpoint into place (replacing one of the same moment) and deletes all but the
-    // newest `keep`. All stages must have been written and must cover the layers without gaps.
+    // Writes the manifest and moves the checkpoint into place (replacing one of the same moment). All stages must have been
+    // written and must cover the layers without gaps.
     result<checkpoint_info> commit();
 
   private:
@@ -138,7 +139,7 @@ class checkpoint_store {
   public:
     struct options {
         std::filesystem::path directory; // made when missing, removed if nothing is saved
-        std::uint32_t keep = 2;          // checkpoints kept by commit; at least 1
+        std::uint32_t keep = 2;          // checkpoints kept by delete_older; at least 1
     };
 
     // For writing: makes and locks the folder and removes partial checkpoints of killed processes.
@@ -150,6 +151,9 @@ class checkpoint_store {
     // The store must outlive the writer; one writer at a time. A run that does not resume must not write into a folder with
     // another run's checkpoints: call latest() first.
     result<checkpoint_writer> begin(const checkpoint_progress& progress, std::size_t stages);
+
+    // Deletes all but the newest `keep`. Apart from commit(), as a checkpoint is saved whether others go or stay.
+    result<void> delete_older();
 
     // The checkpoint of most progress; empty if there is none.
     result<std::optional<checkpoint_info>> latest() const;

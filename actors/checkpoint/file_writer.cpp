@@ -29,6 +29,36 @@ result<void> write_all(int descriptor, std::span<const std::byte> bytes, const o
     return {};
 }
 
+// Advice on the error of a system call; empty: there is none that helps.
+std::string_view advice_on(int error_number) {
+    switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+        return "free some space";
+    case EFBIG:
+        return "raise the limit on the size of files (ulimit -f)";
+    case EMFILE:
+    case ENFILE:
+        return "raise the limit on open files (ulimit -n)";
+    case EROFS:
+        return "make its file system writable";
+    case EACCES:
+    case EPERM:
+        return "give the permission for it";
+    case EIO:
+        return "see what the system's log says of its disk";
+    default:
+        return {};
+    }
+}
+
+result<void> sync_opened(const std::filesystem::path& name, int flags) {
+    const file_handle handle{::open(name.c_str(), O_RDONLY | O_CLOEXEC | flags)};
+    if (handle.get() < 0 || ::fsync(handle.get()) != 0)
+        return file_error(name, "synced", errno);
+    return {};
+}
+
 } // namespace
 
 file_handle::~file_handle() {
@@ -40,8 +70,11 @@ error file_error(const std::filesystem::path& file, std::string_view what, int e
                  std::string_view instead) {
     std::string message = file.string() + ": cannot be ";
     message.append(what).append(": ").append(std::generic_category().message(error_number));
-    if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG)
-        message.append("; free some space or choose ").append(instead);
+    const std::string_view advice = advice_on(error_number);
+    if (!advice.empty())
+        message.append("; ").append(advice);
+    if (!advice.empty() && !instead.empty())
+        message.append(" or choose ").append(instead);
     return {errc::io, std::move(message)};
 }
 
@@ -86,11 +119,12 @@ result<written_file> write_file(const output_file& file,
     return done;
 }
 
+result<void> sync_file(const std::filesystem::path& file) {
+    return sync_opened(file, O_NONBLOCK);
+}
+
 result<void> sync_folder(const std::filesystem::path& folder) {
-    const file_handle handle{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (handle.get() < 0 || ::fsync(handle.get()) != 0)
-        return file_error(folder, "synced", errno);
-    return {};
+    return sync_opened(folder, O_DIRECTORY);
 }
 
 result<std::vector<std::byte>> read_file(const std::filesystem::path& file,

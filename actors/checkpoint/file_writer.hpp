@@ -35,10 +35,10 @@ class file_handle {
     int descriptor_ = -1;
 };
 
-// "FILE: cannot be WHAT: REASON"
-// If there is no space left: "; free some space or choose INSTEAD".
+// "FILE: cannot be WHAT: REASON", and what to do about the reason: "; free some space". `instead`, "another folder", is what
+// else helps: " or choose INSTEAD".
 error file_error(const std::filesystem::path& file, std::string_view what, int error_number,
-                 std::string_view instead = "another checkpoint.directory");
+                 std::string_view instead = {});
 
 // SHA-256 of bytes added in pieces.
 class sha256 {
@@ -58,11 +58,11 @@ struct written_file {
     std::string sha256;
 };
 
-// A file to create, its name in errors, and the alternative that errors suggest if there is no space.
+// A file to create, its name in errors, and the alternative that errors suggest, if there is one.
 struct output_file {
     std::filesystem::path path;
     std::filesystem::path shown;
-    std::string_view instead;
+    std::string_view instead = {};
 };
 
 // Creates the file, which must not exist, writes the pieces in order and syncs it. After a failure the caller removes the
@@ -70,7 +70,8 @@ struct output_file {
 result<written_file> write_file(const output_file& file,
                                 std::span<const std::span<const std::byte>> pieces);
 
-// Syncs a folder: files created, renamed or deleted in it become durable.
+// Syncs a file that somebody else has written, or a folder: files created, renamed or deleted in it become durable.
+result<void> sync_file(const std::filesystem::path& file);
 result<void> sync_folder(const std::filesystem::path& folder);
 
 // Reads a whole regular file of at most `bytes_max`. errc::data "FILE: ..." if it is larger.

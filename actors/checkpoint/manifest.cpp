@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/checkpoint/file_writer.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe {
 
 namespace {
-
-using json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "troupe-checkpoint";
 // Version 1 had no vocabulary_sha256, version 2 no counts of updates.
@@ -32,16 +29,10 @@ std::string hash_of(const std::string& text) {
 std::optional<std::uint64_t>
 number_in(const json& map, const char* key,
           std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) {
-    const auto found = map.find(key);
-    if (found == map.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() > max)
-        return std::nullopt;
-    return found->get<std::uint64_t>();
+    return map[key].count(max);
 }
 std::optional<std::string> text_in(const json& map, const char* key) {
-    const auto found = map.find(key);
-    if (found == map.end() || !found->is_string())
-        return std::nullopt;
-    return found->get<std::string>();
+    return map[key].text();
 }
 
 bool is_hash(const std::string& text) {
@@ -53,16 +44,15 @@ constexpr std::uint64_t updates_max = std::uint64_t{1} << 53;
 
 // Parses a number, or a map of names to numbers.
 std::optional<update_counts> parse_updates(const json& map) {
-    const auto updates = map.find("updates");
-    if (updates == map.end())
-        return std::nullopt;
-    if (!updates->is_object())
+    const json& updates = map["updates"];
+    if (!updates.is_object())
         return number_in(map, "updates", updates_max);
     std::map<std::string, std::uint64_t, std::less<>> by_name;
-    for (const auto& [name, count] : updates->items()) {
-        if (!count.is_number_unsigned() || count.get<std::uint64_t>() > updates_max)
+    for (const auto& [name, value] : updates.members()) {
+        const auto count = value.count(updates_max);
+        if (!count)
             return std::nullopt;
-        by_name[name] = count.get<std::uint64_t>();
+        by_name[name] = *count;
     }
     return by_name;
 }
@@ -82,15 +72,14 @@ std::optional<checkpoint_stage> parse_stage(const json& map, bool counts_updates
 }
 
 result<std::vector<checkpoint_stage>> parse_stages(const json& map, bool counts_updates) {
-    const auto list = map.find("stages");
-    if (list == map.end() || !list->is_array() || list->empty() ||
-        list->size() > limits::stages_max)
+    const json& list = map["stages"];
+    if (!list.is_array() || list.empty() || list.size() > limits::stages_max)
         return bad("stages is not a list of 1 to " + std::to_string(limits::stages_max));
     std::vector<checkpoint_stage> stages;
-    for (const json& item : *list) {
+    for (const json& item : list.items()) {
         auto stage = parse_stage(item, counts_updates);
         // Only names of stage_file_name() are accepted, so that no manifest can point outside its folder.
-        if (!stage || stage->file != stage_file_name(stages.size(), list->size()))
+        if (!stage || stage->file != stage_file_name(stages.size(), list.size()))
             return bad("stage " + std::to_string(stages.size()) +
                        " is not described as a stage is");
         stages.push_back(std::move(*stage));
@@ -146,17 +135,18 @@ std::string manifest_json(const checkpoint_progress& progress,
                 {"seed", progress.seed},
                 {"batch", progress.batch},
                 {"train_samples", progress.train_samples},
+                {"epochs", progress.epochs},
                 {"model", progress.model},
                 {"model_sha256", hash_of(progress.model)},
                 {"optimizer", progress.optimizer},
                 {"stages", list}};
     if (!progress.vocabulary_sha256.empty())
         map["vocabulary_sha256"] = progress.vocabulary_sha256;
-    return map.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    return map.dump(2) + "\n";
 }
 
 result<checkpoint_info> parse_manifest(std::string_view text) {
-    const json map = json::parse(text, nullptr, false);
+    const json map = json::parse(text).value_or(nullptr);
     if (!map.is_object() || text_in(map, "format") != format_name)
         return bad("not a JSON map with \"format\": \"" + std::string{format_name} + "\"");
     const auto version = number_in(map, "format_version");
@@ -178,6 +168,10 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
     const auto of_epoch = minibatches_of_epoch(map, *minibatches, *epochs, *batch, *samples);
     if (!of_epoch)
         return bad("minibatches_of_epoch is more than minibatches_done, or no number");
+    // Earlier builds did not say it.
+    const auto planned = number_in(map, "epochs", std::numeric_limits<std::uint32_t>::max());
+    if (map.contains("epochs") && !planned)
+        return bad("epochs is no number of epochs");
     if (text_in(map, "model_sha256") != hash_of(*model))
         return bad("the model's text does not have its hash");
     const std::string vocabulary = text_in(map, "vocabulary_sha256").value_or("");
@@ -190,7 +184,8 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
     return checkpoint_info{{},
                            {static_cast<std::uint32_t>(*epochs), *minibatches, *of_epoch,
                             weight_version{*weights}, *seed, static_cast<std::uint32_t>(*batch),
-                            *samples, *model, vocabulary, text_in(map, "optimizer").value_or("")},
+                            *samples, *model, vocabulary, text_in(map, "optimizer").value_or(""),
+                            static_cast<std::uint32_t>(planned.value_or(0))},
                            std::move(*stages),
                            counts_updates};
 }

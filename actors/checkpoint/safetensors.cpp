@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "actors/checkpoint/safetensors_header.hpp"
+#include "schemas/base/foreign_file.hpp"
+#include "schemas/base/half_number.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
 
@@ -26,28 +28,12 @@ std::string named(const std::string& name) {
     return "tensor \"" + printable(name, limits::name_bytes_max) + "\"";
 }
 
-float from_half(std::uint16_t bits) {
-    const std::uint32_t sign = (bits & 0x8000u) << 16;
-    const std::uint32_t exponent = bits >> 10 & 0x1fu;
-    const std::uint32_t fraction = bits & 0x3ffu;
-    if (exponent == 0) { // 0 or subnormal
-        const float size = static_cast<float>(fraction) * 0x1p-24f;
-        return sign == 0 ? size : -size;
-    }
-    const std::uint32_t wide = exponent == 0x1f ? 0xff : exponent + 127 - 15;
-    return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
-
-float from_bfloat(std::uint16_t bits) {
-    return std::bit_cast<float>(std::uint32_t{bits} << 16);
-}
-
 // An element type in files.
 struct stored_type {
     std::string_view name;
     std::size_t bytes;
-    data_type as;                            // type in memory
-    float (*widen)(std::uint16_t) = nullptr; // for 16-bit types: conversion to float32
+    data_type as;                                     // type in memory
+    float (*widen)(std::uint16_t) noexcept = nullptr; // for 16-bit types: conversion to float32
 };
 constexpr stored_type stored_types[] = {{"F32", 4, data_type::float32},
                                         {"U8", 1, data_type::uint8},
@@ -84,7 +70,8 @@ result<std::span<const std::byte>> checked_bytes(const header_entry& entry, std:
     return elements.subspan(entry.begin, bytes);
 }
 
-std::vector<float> widened(std::span<const std::byte> bytes, float (*widen)(std::uint16_t)) {
+std::vector<float> widened(std::span<const std::byte> bytes,
+                           float (*widen)(std::uint16_t) noexcept) {
     std::vector<float> wide(bytes.size() / sizeof(std::uint16_t));
     for (std::size_t i = 0; i < wide.size(); ++i) {
         std::uint16_t bits = 0;
@@ -149,10 +136,15 @@ result<safetensors_view> parse_safetensors(std::span<const std::byte> file) {
         return bad("shorter than its header");
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), length_bytes);
-    // The magic of a zip archive; no header is that long.
+    // No header is as long as these bytes say.
     if (std::memcmp(file.data(), "PK", 2) == 0)
         return bad("a zip archive, which is what torch.save writes; write the weights with "
                    "safetensors.torch.save_file");
+    const std::string_view beginning{reinterpret_cast<const char*>(file.data()),
+                                     std::min(file.size(), foreign_beginning_bytes)};
+    if (const std::string why = why_foreign(beginning);
+        length > limits::checkpoint_header_bytes_max && !why.empty())
+        return bad(why);
     if (length > limits::checkpoint_header_bytes_max)
         return bad("a header of more than " + std::to_string(limits::checkpoint_header_bytes_max) +
                    " bytes");

@@ -2,8 +2,7 @@
 
 #include <set>
 
-#include <nlohmann/json.hpp>
-
+#include "schemas/base/json.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe {
@@ -30,12 +29,12 @@ std::string_view type_name(data_type type) {
 
 // Processes the JSON event by event and stops at the first one that the format does not allow, so that hostile JSON costs
 // neither memory nor stack depth.
-class header_reader final : public nlohmann::json_sax<nlohmann::json> {
+class header_reader final : public json_reader {
   public:
     parsed_header header;
     std::string refusal;
 
-    bool key(string_t& name) override {
+    bool key(const std::string& name) override {
         if (where_ == place::names)
             return begin_entry(name);
         if (where_ == place::metadata) {
@@ -48,18 +47,18 @@ class header_reader final : public nlohmann::json_sax<nlohmann::json> {
         return seen_.insert(name).second || refuse("a tensor with a repeated key");
     }
 
-    bool string(string_t& text) override {
+    bool text(const std::string& value) override {
         if (where_ == place::metadata) {
-            header.metadata.emplace(key_, text);
+            header.metadata.emplace(key_, value);
             return true;
         }
         if (where_ != place::entry || key_ != "dtype")
             return refuse("a text where none belongs");
-        header.entries.back().type = text;
+        header.entries.back().type = value;
         return true;
     }
 
-    bool number_unsigned(number_unsigned_t number) override {
+    bool count(std::uint64_t number) override {
         if (where_ == place::shape &&
             header.entries.back().shape.size() <= limits::tensor_rank_max) {
             header.entries.back().shape.push_back(number);
@@ -71,7 +70,7 @@ class header_reader final : public nlohmann::json_sax<nlohmann::json> {
         return true;
     }
 
-    bool start_object(std::size_t) override {
+    bool begin_object() override {
         switch (where_) {
         case place::start:
             where_ = place::names;
@@ -97,7 +96,7 @@ class header_reader final : public nlohmann::json_sax<nlohmann::json> {
         return true;
     }
 
-    bool start_array(std::size_t) override {
+    bool begin_array() override {
         if (where_ != place::entry || key_ == "dtype")
             return refuse("a list where none belongs");
         where_ = key_ == "shape" ? place::shape : place::offsets;
@@ -112,14 +111,10 @@ class header_reader final : public nlohmann::json_sax<nlohmann::json> {
 
     bool null() override { return refuse("a null"); }
     bool boolean(bool) override { return refuse("true or false where none belongs"); }
-    bool number_integer(number_integer_t) override { return refuse("a negative number"); }
-    bool number_float(number_float_t, const string_t&) override {
-        return refuse("a number that is not whole or too large");
-    }
-    bool binary(binary_t&) override { return refuse("binary data"); }
-    bool parse_error(std::size_t position, const std::string&,
-                     const nlohmann::detail::exception&) override {
-        return refuse("JSON that is malformed at byte " + std::to_string(position));
+    bool negative(std::int64_t) override { return refuse("a negative number"); }
+    bool real(double) override { return refuse("a number that is not whole or too large"); }
+    void malformed(std::size_t byte) override {
+        refuse("JSON that is malformed at byte " + std::to_string(byte));
     }
 
   private:
@@ -165,28 +160,28 @@ class header_reader final : public nlohmann::json_sax<nlohmann::json> {
 
 } // namespace
 
-result<parsed_header> parse_header(std::string_view json) {
+result<parsed_header> parse_header(std::string_view text) {
     header_reader reader;
-    if (!json.starts_with('{'))
+    if (!text.starts_with('{'))
         return error{errc::data, "its header is not a JSON map"};
-    if (!nlohmann::json::sax_parse(json, &reader))
+    if (!read_json(text, reader))
         return error{errc::data, reader.refusal};
     return std::move(reader.header);
 }
 
 std::string header_json(std::span<const named_tensor> tensors, const tensor_metadata& metadata,
                         std::span<const named_count> counts) {
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    json header = json::object();
     if (!metadata.empty())
-        json[std::string{metadata_key}] = metadata;
+        header[metadata_key] = metadata;
     std::uint64_t offset = 0;
     const auto add = [&](const std::string& name, std::string_view type,
                          std::span<const std::size_t> shape, std::size_t bytes) {
-        TROUPE_CHECK(name != metadata_key && !json.contains(name),
+        TROUPE_CHECK(name != metadata_key && !header.contains(name),
                      "tensors have names of their own");
-        json[name] = {{"dtype", type},
-                      {"shape", std::vector<std::size_t>{shape.begin(), shape.end()}},
-                      {"data_offsets", {offset, offset + bytes}}};
+        header[name] = {{"dtype", type},
+                        {"shape", std::vector<std::size_t>{shape.begin(), shape.end()}},
+                        {"data_offsets", json::array({offset, offset + bytes})}};
         offset += bytes;
     };
     for (const named_count& c : counts)
@@ -196,7 +191,7 @@ std::string header_json(std::span<const named_tensor> tensors, const tensor_meta
                      "a tensor has the bytes of its shape");
         add(t.name, type_name(t.type), t.shape.dimensions(), t.bytes.size());
     }
-    return json.dump();
+    return header.dump();
 }
 
 } // namespace troupe

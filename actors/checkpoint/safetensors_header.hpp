@@ -26,7 +26,7 @@ struct parsed_header {
 
 // Refuses everything outside the format's structure: unknown keys, wrong types, repeated names, deeper nesting. The error's
 // message does not have the file's name yet.
-result<parsed_header> parse_header(std::string_view json);
+result<parsed_header> parse_header(std::string_view text);
 
 std::string header_json(std::span<const named_tensor> tensors, const tensor_metadata& metadata,
                         std::span<const named_count> counts);

@@ -24,6 +24,11 @@ member_info describe_self(const node_runtime& runtime, const cluster_options& op
             .devices = options.devices};
 }
 
+std::string in_milliseconds(duration time) {
+    const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+    return std::to_string(count) + " ms";
+}
+
 // "node b"; the names of runs say that they are runs.
 std::string described(const member_info& m) {
     return (m.role == peer_role::member ? "node " : "") + m.name;
@@ -69,11 +74,12 @@ void cluster_actor::listening(proto::Listening::Reader news, const frame&) {
 }
 
 void cluster_actor::peer_up(proto::PeerUp::Reader news, const frame&) {
-    if (news.getRole() == proto::Role::OBSERVER || progress_.now() != join_progress::state::joining)
+    if (news.getRole() == proto::Role::OBSERVER)
         return;
-    frame_builder<proto::Join> request;
-    write_member(request.body().initMember(), members_.self());
-    send(cluster_of(node_id{news.getNode()}), std::move(request));
+    const node_id node{news.getNode()};
+    missing_.answered(node, news.getAddress());
+    if (progress_.now() == join_progress::state::joining || missing_.looks_for(node))
+        ask_to_join(node);
 }
 
 void cluster_actor::peer_down(proto::PeerDown::Reader news, const frame&) {
@@ -92,13 +98,20 @@ void cluster_actor::connect_failed(proto::ConnectFailed::Reader news, const fram
 
 // ---- members ----
 
-result<void> cluster_actor::admit(const member_info& m) {
+void cluster_actor::ask_to_join(node_id node) {
+    frame_builder<proto::Join> request;
+    write_member(request.body().initMember(), members_.self());
+    send(cluster_of(node), std::move(request));
+}
+
+result<bool> cluster_actor::admit(const member_info& m) {
     const result<bool> admitted = members_.admit(m);
     if (!admitted)
-        return admitted.failure();
-    judge_.heard(m.node, now());
+        return admitted;
+    judge_.watch(m.node, m.role, now());
+    missing_.found(m);
     if (!*admitted)
-        return {};
+        return admitted;
     const std::string over = peer(m.node).over;
     log(described(m) + " (" + m.address + ") has joined" + (over.empty() ? "" : ", over " + over));
     for (const actor_address subscriber : subscribers_) {
@@ -106,7 +119,17 @@ result<void> cluster_actor::admit(const member_info& m) {
         write_member(news.body().initMember(), m);
         send(subscriber, std::move(news));
     }
-    return {};
+    return admitted;
+}
+
+bool cluster_actor::would_look_for(const member_info& m) const {
+    return options_.role == peer_role::member && m.role == peer_role::member;
+}
+
+void cluster_actor::look_for_unknown(const std::vector<member_info>& named) {
+    for (const member_info& m : named)
+        if (would_look_for(m) && !members_.contains(m.node))
+            missing_.look_for(m, now());
 }
 
 void cluster_actor::remove(node_id node, const error& why) {
@@ -114,14 +137,12 @@ void cluster_actor::remove(node_id node, const error& why) {
     const auto gone = members_.remove(node);
     if (!gone)
         return;
-    log(described(*gone) +
-        (why.code() == errc::cancelled ? " has left" : " is lost: " + why.message()));
-    if (gone->role == peer_role::member)
-        last_lost_ = why.code() == errc::cancelled ? std::string{} : gone->address;
-    if (why.code() != errc::cancelled && !last_lost_.empty() && members_.others().empty())
-        log("this node has lost all others; if they run on, they have given it up because it was "
-            "stopped or cut off for too long: end it and start it anew with --join " +
-            last_lost_);
+    const bool has_left = why.code() == errc::cancelled;
+    const bool is_sought = !has_left && would_look_for(*gone);
+    if (is_sought)
+        missing_.look_for(*gone, now());
+    log(described(*gone) + (has_left ? " has left" : " is lost: " + why.message()) +
+        (is_sought ? "; this node goes on trying to reach it" : ""));
     for (const actor_address subscriber : subscribers_) {
         frame_builder<proto::NodeLost> news;
         news.body().setNode(node.value());
@@ -159,7 +180,10 @@ void cluster_actor::take_join(proto::Join::Reader request, const frame& f) {
     if (!newcomer)
         return reject(newcomer.failure().message());
     const std::vector<member_info> before = members_.list();
-    if (const auto admitted = admit(*newcomer); !admitted) {
+    const bool was_asked =
+        progress_.now() == join_progress::state::joining || missing_.looks_for(newcomer->node);
+    const auto admitted = admit(*newcomer);
+    if (!admitted) {
         frame_builder<proto::Refused> answer;
         answer.body().setText(admitted.failure().message());
         return send(f.from(), std::move(answer));
@@ -174,6 +198,8 @@ void cluster_actor::take_join(proto::Join::Reader request, const frame& f) {
             others.push_back(m);
     write_members(answer.body().initOthers(static_cast<unsigned>(others.size())), others);
     send(f.from(), std::move(answer));
+    if (*admitted && !was_asked && would_look_for(*newcomer))
+        ask_to_join(newcomer->node); // for the members that it knows and this node does not
 }
 
 void cluster_actor::take_welcome(proto::Welcome::Reader answer, const frame& f) {
@@ -189,16 +215,22 @@ void cluster_actor::take_welcome(proto::Welcome::Reader answer, const frame& f) 
     }
     for (const member_info& stranger : progress_.welcomed(*by, *named, members_))
         runtime().connect(stranger.address);
+    look_for_unknown(*named);
     check_joined();
 }
 
-void cluster_actor::take_refusal(proto::Refused::Reader answer, const frame&) {
+void cluster_actor::take_refusal(proto::Refused::Reader answer, const frame& f) {
+    const std::string why = read_reason(answer.getText());
+    if (missing_.refused(f.from().node))
+        log("node " + peer(f.from().node).name +
+            " does not take this node, which goes on trying: " + why);
     progress_.refused();
-    give_up_join({errc::refused, read_reason(answer.getText())});
+    give_up_join({errc::refused, why});
 }
 
 void cluster_actor::take_goodbye(proto::Goodbye::Reader, const frame& f) {
     progress_.lost(f.from().node);
+    missing_.forget(f.from().node);
     remove(f.from().node, {errc::cancelled, "it left the cluster"});
     check_joined();
 }
@@ -238,13 +270,28 @@ void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame&) {
         if (const auto last = runtime().last_heard(node))
             judge_.heard(node, *last);
     }
-    for (const node_id node : judge_.tick(now())) {
-        const auto silence =
-            std::chrono::duration_cast<std::chrono::milliseconds>(options_.heartbeat.timeout);
-        error why{errc::lost, "no heartbeat for " + std::to_string(silence.count()) + " ms"};
+    const auto silent = judge_.tick(now());
+    for (const node_id node : silent.lost) {
+        const heartbeat_times& times = options_.heartbeat;
+        const bool is_run = members_.find(node)->role == peer_role::client;
+        const error why{errc::lost, is_run ? "no heartbeat of this run for " +
+                                                 in_milliseconds(times.run_timeout) +
+                                                 ", as it was stopped or cut off "
+                                                 "(--run-timeout-ms)"
+                                           : "no heartbeat for " + in_milliseconds(times.timeout)};
         runtime().disconnect(node, why);
         remove(node, why);
     }
+    for (const node_id node : silent.waiting)
+        log("no heartbeat of " + described(*members_.find(node)) + " for " +
+            in_milliseconds(options_.heartbeat.timeout) +
+            ": it is stopped or cut off, and is waited for " +
+            in_milliseconds(options_.heartbeat.run_timeout) + " (--run-timeout-ms)");
+    for (const auto& [node, address] : missing_.due(now()))
+        if (peer(node).node == node) // it has refused before, or its answer is under way
+            ask_to_join(node);
+        else
+            runtime().connect(address);
     if (progress_.now() == join_progress::state::joining && now() >= join_deadline_) {
         progress_.refused();
         give_up_join({errc::unreachable, "no welcome in time"});

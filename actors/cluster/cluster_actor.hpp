@@ -1,6 +1,7 @@
-// Keeps this node's list of members: it joins a cluster through any member, admits newcomers, exchanges heartbeats, and
-// notifies subscribers of members that join or leave. Spawned under well_known::cluster before the node starts to listen.
-// The protocol is schemas/cluster.capnp; the decisions are in membership.hpp and heartbeat.hpp.
+// Keeps this node's list of members: it joins a cluster through any member, admits newcomers, exchanges heartbeats, looks
+// for members that were lost, and notifies subscribers of members that join or leave. Spawned under well_known::cluster
+// before the node starts to listen. The protocol is schemas/cluster.capnp; the decisions are in membership.hpp,
+// heartbeat.hpp and missing_members.hpp.
 //
 //     node.spawn_as<cluster_actor>(well_known::cluster, "cluster", cluster_options{.devices = ..., .join = "host:4100"});
 #pragma once
@@ -11,6 +12,7 @@
 
 #include "actors/cluster/heartbeat.hpp"
 #include "actors/cluster/membership.hpp"
+#include "actors/cluster/missing_members.hpp"
 #include "actors/runtime/actor.hpp"
 
 namespace troupe {
@@ -55,8 +57,12 @@ class cluster_actor final : public actor {
 
     peer_info peer(node_id node) const;
     result<member_info> read_sender(proto::Member::Reader said, const frame& f) const;
-    result<void> admit(const member_info& m);
+    result<bool> admit(const member_info& m); // true: a new member
     void remove(node_id node, const error& why);
+    // Nodes look for nodes: a run that has lost one goes on without it or ends.
+    bool would_look_for(const member_info& m) const;
+    void look_for_unknown(const std::vector<member_info>& named);
+    void ask_to_join(node_id node);
     void log(const std::string& sentence) const;
     void report_join(const result<void>& outcome);
     void check_joined();
@@ -67,9 +73,7 @@ class cluster_actor final : public actor {
     membership members_;
     join_progress progress_;
     heartbeat_judge judge_;
-    // Address of the last node of role member that was lost; empty if there is none, or if such a node has left properly
-    // since.
-    std::string last_lost_;
+    missing_members missing_;
     time_point join_deadline_;
     bool join_reported_ = false;
     std::uint64_t beats_ = 0;

@@ -39,8 +39,6 @@ void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
         worker_ = body.getWorker();
         for (const auto shard : body.getShards())
             shards_.push_back(read_address(shard));
-        for (const actor_address shard : shards_)
-            watch(shard);
         fetched_ = {std::vector<std::uint64_t>(shards_.size(), body.getWeightVersion())};
         if (options_.codec)
             encoder_ = std::make_shared<gradient_encoder>(
@@ -373,10 +371,6 @@ void parameter_cache::worker_done_taken(proto::WorkerDoneTaken::Reader body, con
         send(m.stage, std::move(finished));
     }
     answers_.end();
-}
-
-void parameter_cache::on_down(actor_address, const error& why) {
-    quit(why.in("a shard"));
 }
 
 void parameter_cache::on_rejected(proto::Rejected::Reader body, const frame& f) {

@@ -5,8 +5,8 @@
 // order of clocks; requests that stages make afterwards are sent after it. Weights that arrive in a reduced-precision form
 // are decoded once for all stages that it serves.
 //
-// Threads: its actor's. Errors: a shard that rejects a message, sends an unexpected answer or is gone ends it; its stage
-// watches it.
+// Threads: its actor's. Errors: a shard that rejects a message or sends an unexpected answer ends it; its stage watches it,
+// and the shards.
 #pragma once
 
 #include <deque>
@@ -57,7 +57,6 @@ class parameter_cache final : public actor {
     void worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f);
     void shard_read(proto::ShardRead::Reader body, const frame& f);
 
-    void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
     struct member {

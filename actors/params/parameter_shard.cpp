@@ -226,10 +226,9 @@ std::size_t parameter_shard::gradients_needed() const noexcept {
 
 void parameter_shard::apply(const std::vector<arrived_push>& pushes) {
     std::vector<pushed_gradients> pushed;
-    run_position at;
+    std::uint64_t minibatch = 0; // the last one that the update takes
     for (const arrived_push& p : pushes) {
-        const auto body = pushed_.at(p.number)->body<proto::Push>();
-        at = {body.getEpoch(), std::max(at.minibatch, body.getMinibatch())};
+        minibatch = std::max(minibatch, pushed_.at(p.number)->body<proto::Push>().getMinibatch());
         pushed_gradients taken = take_pushed(p);
         if (!taken.gradients.empty())
             pushed.push_back(std::move(taken));
@@ -248,10 +247,10 @@ void parameter_shard::apply(const std::vector<arrived_push>& pushes) {
     results->mean_square = std::move(mean_square_);
     work_.submit(*options_.compute,
                  {.label = proto::APPLY_WORK->cStr(),
-                  .number = minibatch_id{at.minibatch},
+                  .number = minibatch_id{minibatch},
                   .version = weight_version{ledger_.version()},
                   .cost = static_cast<double>(weight_bytes),
-                  .work = [rules = options_.rules, rate = options_.rates(at), results,
+                  .work = [rules = options_.rules, rate = options_.rates(minibatch), results,
                            current = std::make_shared<weights_ptr>(std::move(latest_)),
                            pushed = std::make_shared<std::vector<pushed_gradients>>(
                                std::move(pushed))](compute_context& context) -> result<void> {

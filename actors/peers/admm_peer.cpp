@@ -181,8 +181,6 @@ void admm_peer::step_if_may() {
 }
 
 void admm_peer::lose(std::uint32_t gone) {
-    if (gone == 0)
-        return fail({errc::lost, "the first replica is lost, and with it the consensus"});
     if (rank() > 0)
         return;
     in_turn([this, gone] {

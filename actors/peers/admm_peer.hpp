@@ -3,7 +3,7 @@
 //
 // A stage hands over its weights after every update and gets them back one step of the penalty further, with the update's
 // learning rate: x - rate * (l + rho (x - z)). After every `period` updates it gets the consensus, once
-// that has changed. A lost replica is not waited for; if the first one is lost, so is the consensus, and all peers end.
+// that has changed. A lost replica is not waited for; if the first one is lost, so is the consensus, and the run ends.
 #pragma once
 
 #include <memory>

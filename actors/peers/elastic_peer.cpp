@@ -142,8 +142,6 @@ void elastic_peer::move_centre(std::vector<std::uint32_t> ranks) {
 }
 
 void elastic_peer::lose(std::uint32_t gone) {
-    if (gone == 0)
-        return fail({errc::lost, "the first replica is lost, and with it the centre"});
     if (rank() > 0)
         return;
     in_turn([this, gone] {

@@ -2,7 +2,7 @@
 // keeps the centre.
 //
 // The centre's peer computes each e once: what it adds to the centre is what the replica subtracts. A lost replica is not
-// waited for; if the first one is lost, so is the centre, and all peers end.
+// waited for; if the first one is lost, so is the centre, and the run ends.
 #pragma once
 
 #include <memory>

@@ -13,6 +13,11 @@ double elastic_rate_max(std::uint32_t at_once, double step) noexcept {
     return (4 - 2 * step) / (2 + at_once * (2 - step));
 }
 
+double elastic_step_max(std::uint32_t at_once, double rate, double nesterov) noexcept {
+    const double plain = (4 - 2 * rate * (1 + at_once)) / (2 - at_once * rate);
+    return plain * (1 + nesterov) / (1 + 2 * nesterov);
+}
+
 bool elastic_round::arrive(std::uint32_t rank) {
     if (!live_[rank] || came_[rank])
         return false;

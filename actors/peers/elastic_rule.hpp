@@ -26,6 +26,10 @@ float elastic_rate(float asked, std::uint32_t replicas) noexcept;
 // (4 - 2 s) / (4 - s). Above it replicas and centre diverge.
 double elastic_rate_max(std::uint32_t at_once, double step = 0) noexcept;
 
+// The same the other way round: the step up to which they converge at this rate, where they meet after every update; a
+// longer period allows more. Nesterov's momentum d makes it (1 + d) / (1 + 2 d) times that.
+double elastic_step_max(std::uint32_t at_once, double rate, double nesterov = 0) noexcept;
+
 // Replicas that have arrived at the centre, where all move together. Lost ranks are not waited for.
 class elastic_round {
   public:

@@ -70,8 +70,6 @@ std::optional<noticed_loss> loss_among(const std::vector<actor_address>& by_repl
     const auto found = std::ranges::find(by_replica, who);
     if (found == by_replica.end())
         return std::nullopt;
-    if (why.code() != errc::lost)
-        return noticed_loss{why, std::nullopt};
     return noticed_loss{why, static_cast<std::uint32_t>(found - by_replica.begin())};
 }
 

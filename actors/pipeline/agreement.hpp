@@ -26,8 +26,7 @@ struct stage_companions {
 // A loss that a stage has noticed.
 struct noticed_loss {
     error why;
-    // The lost replica of the same stage; none: no replica is lost, the stage itself has failed.
-    std::optional<std::uint32_t> replica;
+    std::uint32_t replica = 0; // the lost replica of the same stage
 };
 
 class agreement {
@@ -85,6 +84,7 @@ class agreement {
     // False: this agreement expects no message of this type.
     virtual bool take(const frame_ptr&) { return false; }
     virtual bool is_companion(actor_address) const { return false; }
+    // Called for an actor whose node is lost.
     virtual std::optional<noticed_loss> lose(actor_address, const error&) const {
         return std::nullopt;
     }
@@ -111,7 +111,6 @@ result<void> check_run(const stage_companions& own, const node_runtime& node, st
 std::unique_ptr<agreement> make_agreement(stage_port& stage, const stage_companions& own);
 
 // The loss of `who`, if it is one of these actors of the same stage; `by_replica[r]` is replica r's.
-// errc::lost is the loss of its replica, any other error the stage's own failure.
 std::optional<noticed_loss> loss_among(const std::vector<actor_address>& by_replica,
                                        actor_address who, const error& why);
 

@@ -104,7 +104,7 @@ void exchanged_agreement::hand_over(bool last) {
     course_.hand_over(s.position.updates, last);
     frame_builder<proto::Exchange> exchange;
     exchange.body().setLast(last);
-    exchange.body().setRate(options().rates({s.share().number(), minibatch}));
+    exchange.body().setRate(options().rates(minibatch));
     exchange.envelope().setWork(minibatch);
     send_weights(std::move(exchange));
     if (options().sync.exchange->overlaps)
@@ -215,11 +215,9 @@ bool exchanged_agreement::take(const frame_ptr& f) {
 }
 
 std::optional<noticed_loss> exchanged_agreement::lose(actor_address who, const error& why) const {
-    if ((who == peer_ || who == reducer_) && why.code() != errc::lost)
-        return noticed_loss{why, std::nullopt};
     // A replica that is cut off from the first replica's peer is itself lost to the consensus of all
     // replicas.
-    if (!peers_.empty() && who == peers_[0] && who != peer_ && why.code() == errc::lost)
+    if (!peers_.empty() && who == peers_[0])
         return noticed_loss{why.in("cut off from the first replica"), options().replica.replica};
     return loss_among(reducers_, who, why);
 }

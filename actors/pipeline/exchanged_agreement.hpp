@@ -24,7 +24,7 @@ class exchanged_agreement final : public agreement {
     bool is_settled() const override { return common_ == common::known; }
     void settle() override;
     bool take(const frame_ptr& f) override;
-    bool is_companion(actor_address who) const override { return who == peer_; }
+    bool is_companion(actor_address who) const override { return who == peer_ || who == reducer_; }
     std::optional<noticed_loss> lose(actor_address who, const error& why) const override;
 
   private:

@@ -91,4 +91,10 @@ std::vector<std::uint32_t> replicas_of_stages(proto::Topology::Reader topology) 
     return replicas;
 }
 
+std::uint32_t replicas_in_turn(proto::Topology::Reader topology) {
+    const std::uint32_t replicas = topology.getReplicas();
+    const auto sync = replica_sync::of(topology.getSync(), replicas);
+    return sync ? sync->in_turn(replicas) : replicas;
+}
+
 } // namespace troupe

@@ -46,6 +46,10 @@ struct replica_sync {
     bool assigns_dynamically() const noexcept {
         return (server && !server->is_synchronous()) || (exchange && exchange->assigns_dynamically);
     }
+    // Replicas that take turns, whose minibatches of a round have one learning rate; 1 with dynamic assignment.
+    std::uint32_t in_turn(std::uint32_t replicas) const noexcept {
+        return assigns_dynamically() ? 1 : replicas;
+    }
     // Minibatches of one update at a stage with `replicas` replicas.
     std::uint32_t minibatches_per_update(std::uint32_t replicas) const noexcept {
         return sums_gradients || (server && server->is_synchronous()) ? replicas : 1;
@@ -65,6 +69,9 @@ struct replica_sync {
 
 // The replicas of each stage, where the stages of a pipeline have replicas of their own; else empty.
 std::vector<std::uint32_t> replicas_of_stages(proto::Topology::Reader topology);
+
+// The replicas of the whole that take turns (replica_sync::in_turn).
+std::uint32_t replicas_in_turn(proto::Topology::Reader topology);
 
 // The factor on the learning rate of a stage with `replicas` replicas of its own. An update goes by the mean of their
 // gradients, one update for R minibatches: at the same rate a sample moves such a stage 1/R as far as a stage without

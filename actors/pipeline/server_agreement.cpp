@@ -111,7 +111,7 @@ void server_agreement::hand_over() {
     gradients.resize(parameters);
     if (options().sync.accrues())
         return accrue(std::move(gradients));
-    push(std::move(gradients), state().update_position().minibatch,
+    push(std::move(gradients), state().update_position(),
          parameters > 0 ? epoch_.gradient_fetches : epoch_.fetches, true);
 }
 
@@ -256,7 +256,7 @@ void server_agreement::accrue(std::vector<tensor> gradients) {
 // the replica steps by itself.
 void server_agreement::push_or_step(const std::vector<tensor>& gradients) {
     const replica_sync& sync = options().sync;
-    epoch_.accrued_minibatch = state().update_position().minibatch;
+    epoch_.accrued_minibatch = state().update_position();
     const std::uint64_t minibatches = state().position.updates + 1;
     const bool fetch = minibatches % sync.fetch_every == 0;
     if (minibatches % sync.push_every == 0)
@@ -266,7 +266,7 @@ void server_agreement::push_or_step(const std::vector<tensor>& gradients) {
         frame_builder<proto::Offer> wish;
         wish.body().setEpoch(state().share().number());
         wish.body().setClock(epoch_.pushes);
-        wish.body().setMinibatch(state().update_position().minibatch);
+        wish.body().setMinibatch(state().update_position());
         wish.body().setPush(false);
         wish.envelope().setWork(state().traced_minibatch().value());
         stage().send(cache_, std::move(wish));
@@ -327,8 +327,6 @@ bool server_agreement::take(const frame_ptr& f) {
 }
 
 std::optional<noticed_loss> server_agreement::lose(actor_address who, const error& why) const {
-    if (who == cache_ && why.code() != errc::lost)
-        return noticed_loss{why, std::nullopt};
     return loss_among(shards_, who, why);
 }
 

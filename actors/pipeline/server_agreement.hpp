@@ -29,7 +29,7 @@ class server_agreement final : public agreement {
     void settle() override;
     weight_version version() const override { return version_; }
     bool take(const frame_ptr& f) override;
-    bool is_companion(actor_address who) const override { return who == cache_; }
+    bool is_companion(actor_address who) const override { return who == cache_ || who == shard_; }
     std::optional<noticed_loss> lose(actor_address who, const error& why) const override;
 
   private:

@@ -5,6 +5,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_holdings.hpp"
+#include "actors/runtime/lost_nodes.hpp"
 #include "actors/update_counts.hpp"
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
@@ -307,16 +308,18 @@ error stage_actor::with_holdings(const error& why) const {
                                               options_.program->layout(options_.rule->state()))};
 }
 
-// A stage reports which neighbour is lost: the trainer may still reach both ends of a lost link.
+// A stage reports which neighbour is lost: the trainer may still reach both ends of a lost link. It reports also why its
+// companions have failed, as the trainer does not watch them; those that are `cancelled` end with their run or node.
 void stage_actor::on_down(actor_address who, const error& why) {
+    const bool is_own = agreement_ && agreement_->is_companion(who);
+    if (is_own ? why.code() == errc::cancelled : !is_lost_with_node(runtime(), who, why))
+        return;
+    if (is_own)
+        return fail(why);
     if (const auto lost = state_.neighbours.place_of(who, options_))
-        return end({errc::lost, why.message()}, lost->stage, lost->replica);
-    const auto noticed = agreement_ ? agreement_->lose(who, why) : std::nullopt;
-    if (!noticed)
-        return; // the data source is colocated with the trainer and ends with it
-    if (noticed->replica)
-        return end({errc::lost, noticed->why.message()}, options_.place.stage, *noticed->replica);
-    fail(noticed->why);
+        return end(why, lost->stage, lost->replica);
+    if (const auto noticed = agreement_ ? agreement_->lose(who, why) : std::nullopt)
+        end(noticed->why, options_.place.stage, noticed->replica);
 }
 
 void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {

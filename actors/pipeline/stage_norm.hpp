@@ -31,7 +31,7 @@ class stage_norm {
     void take_global(const frame& f);
     void add_up();
     void tell(double squares);
-    std::uint64_t minibatch() const { return stage_.state().update_position().minibatch; }
+    std::uint64_t minibatch() const { return stage_.state().update_position(); }
 
     stage_port& stage_;
     shared_norm norm_; // for the next update

@@ -32,13 +32,11 @@ struct stage_state {
     stage_counts counts; // of the epoch
 
     const epoch_share& share() const { return arrivals.share(); }
-    // The next update in this epoch: its minibatch in traces, and its position in the run.
+    // The next update in this epoch: its minibatch in traces, and that of its position in the run.
     minibatch_id traced_minibatch() const {
         return minibatch_id{share().own_minibatch_of(position.updates)};
     }
-    run_position update_position() const {
-        return {share().number(), share().minibatch_of(position.updates)};
-    }
+    std::uint64_t update_position() const { return share().minibatch_of(position.updates); }
 };
 
 // One piece of work on the stage's device; `then` runs in the stage when it has succeeded, and the

@@ -88,10 +88,7 @@ bool summed_agreement::take(const frame_ptr& f) {
     return true;
 }
 
-// This replica's reducer ends with its peers, or by itself; the loss of any reducer is that of its replica.
 std::optional<noticed_loss> summed_agreement::lose(actor_address who, const error& why) const {
-    if (who == reducer_ && why.code() != errc::lost)
-        return noticed_loss{why, std::nullopt};
     return loss_among(by_replica_, who, why);
 }
 

@@ -28,7 +28,10 @@ std::optional<peer_table::remains> peer_table::remove(node_id gone, const error&
         return std::nullopt;
     peer last = std::move(found->second);
     up_.erase(found);
-    error reason{errc::lost, "node " + last.info.name + " is lost: " + why.message()};
+    const std::string name = "node " + last.info.name;
+    error reason = why.code() == errc::refused
+                       ? error{errc::refused, name + ": " + why.message()}
+                       : error{errc::lost, name + " is lost: " + why.message()};
     lost_.emplace_back(gone, reason);
     if (lost_.size() > lost_max)
         lost_.pop_front();

@@ -20,7 +20,7 @@
 
 namespace troupe::scheduled {
 
-// What a commit depends on beside what makes runs the same.
+// The numbers that a commit depends on, beside what makes runs the same.
 struct commit_shape {
     std::uint32_t workers = 0;
     std::uint32_t schedulers = 0;

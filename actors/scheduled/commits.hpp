@@ -1,4 +1,4 @@
-// What all actors of a run have saved at a phase: a commit, once everybody has. Pure values.
+// States that the actors of a run have saved at a phase: a commit, once everybody has. Pure values.
 //
 //     if (commits_.take(phase, member, std::move(state)))
 //         ...                                     // complete: it takes the place of the one before
@@ -17,7 +17,7 @@ class commits {
   public:
     explicit commits(std::size_t members) : members_{members} {}
 
-    // Of a checkpoint: the run goes on from it.
+    // Takes the members of a checkpoint: the run goes on from it.
     void start_from(std::vector<saved_state> members) { latest_ = std::move(members); }
 
     // True if the commit of this phase is now complete. What is repeated, or of a phase before the latest commit, is
@@ -30,7 +30,7 @@ class commits {
     }
     std::uint64_t phase() const { return latest_->front().number; } // of the latest
 
-    // Those under way will never be complete: an actor is lost.
+    // Commits under way will never be complete: an actor is lost.
     void give_up_incomplete() { under_way_.clear(); }
 
   private:

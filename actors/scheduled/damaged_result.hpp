@@ -1,4 +1,4 @@
-// What is said of a file in a result's folder that is not as a run has written it: nobody can fetch that again.
+// Errors for a file in a result's folder that is not as a run has written it: nobody can fetch that again.
 //
 // Threads: pure.
 #pragma once
@@ -18,7 +18,7 @@ inline error damaged_result(const std::filesystem::path& file, const std::string
                 "from a checkpoint by --resume if there is one, or give another folder"};
 }
 
-// Of an array of NumPy that was read with this failure; if the system could not read it, the failure stays.
+// The error for an array of NumPy that was read with this failure; if the system could not read it, the failure stays.
 inline error damaged_array(const std::filesystem::path& file, const error& why) {
     if (why.code() != errc::data)
         return why;

@@ -46,17 +46,17 @@ struct rows_piece {
     payload tensors;
 };
 
-// What a run that goes on knows its data by: whatever the file is called then, it must hold the same.
+// A run that goes on knows its data by this: whatever the file is called then, it must hold the same.
 struct data_digest {
     std::string key;  // of the app file: "data.matrix.features"
     std::string file; // that it names
     std::uint64_t value = 0;
-    // Of numbers that `value` knows rounded to float32, as they are; none where it has no rounding.
+    // The digest of the numbers as they are, which `value` knows rounded to float32; none where it has no rounding.
     std::optional<std::uint64_t> exact = {};
     bool has_offsets = false; // is dealt less numbers (piece_source::offsets)
 };
 
-// What the data of a run is dealt from. Blocks on files, so it is not for an actor's thread; one thread at a time.
+// The source of a run's data. Blocks on files, so it is not for an actor's thread; one thread at a time.
 class piece_source {
   public:
     virtual ~piece_source() = default;
@@ -68,15 +68,15 @@ class piece_source {
     virtual std::uint64_t column_work(std::uint64_t column) const = 0;
     virtual std::vector<std::string> column_names() const { return {}; } // none, or one a column
     virtual std::vector<std::string> row_names() const { return {}; }    // none, or one a row
-    // Of each file that the app file names. Errors name the first that differs, so one that others follow from comes first.
+    // A digest for each file of the app file. Errors name the first that differs: one that others follow from comes first.
     virtual std::vector<data_digest> digests() const { return {}; }
-    // What the user should know of how the data was read, as sentences: "data.KEY: ...".
+    // Notes for the user on how the data was read, as sentences: "data.KEY: ...".
     virtual std::vector<std::string> notes() const { return {}; }
 
     // The rows that follow, at most so many and a few MiB of them; none after the last. In memory of `memory`.
     virtual result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) = 0;
     virtual result<void> rewind() = 0;
-    // What is subtracted from each column before its values are dealt, in float64; empty: nothing. Of matrices that are
+    // Offsets that are subtracted from columns before values are dealt, in float64; empty: none. For matrices that are
     // dense, for programs that take it (program::takes_offsets).
     virtual std::vector<double> offsets() const { return {}; }
 };

@@ -3,9 +3,9 @@
 #include "actors/scheduled/leader.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/quantities.hpp"
 
 namespace troupe::scheduled {
@@ -48,6 +48,7 @@ leader::leader(actor_context& context, leader_options options)
     on<proto::ProgramEnded>(&leader::ended);
     on<proto::CommitDue>(&leader::commit_is_due);
     on<proto::TimeIsUp>(&leader::time_is_up);
+    on<proto::WriteEnd>(&leader::write_end);
     on<proto::StopRun>(&leader::stop);
     show_facts(facts_);
     show_milestones(report_.board);
@@ -70,7 +71,7 @@ std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame
 
 // ---- the run ----
 
-// What the run is to do besides its phases; asked for again in each incarnation.
+// Wishes of the run besides its phases are asked for again in each incarnation.
 void leader::go_for(wish what) {
     intent_.wish = what;
     if (!course_.are_phases_under_way())
@@ -177,7 +178,7 @@ void leader::on_rejected(proto::Rejected::Reader body, const frame& f) {
         finish(read_failure(body).in("a message was refused"));
 }
 
-// Whoever waits for the end of the run must not wait for ever.
+// A caller that waits for the end of the run must not wait for ever.
 void leader::on_end() {
     finish(error{errc::lost, "the leader of the run ended unexpectedly"});
 }

@@ -1,5 +1,6 @@
 // The root of a run of a program: asks for schedulers and workers, deals the data to the workers, starts the run, keeps what
-// all have saved, replaces who is lost, and writes the result (schemas/scheduled.capnp).
+// all have saved, replaces who is lost, and writes the result (schemas/scheduled.capnp). A checkpoint that cannot be written
+// is a note, and a result that cannot be is kept and tried again (actors/run/unwritten.hpp).
 //
 // After the loss of workers alone the new ones replay what these had done since the last commit, and all others keep
 // what they have; after any other loss, and where variables rotate, all go back to the commit. (Lasso on Fashion-MNIST,
@@ -20,6 +21,7 @@
 
 #include "actors/run/cast.hpp"
 #include "actors/run/run_events.hpp"
+#include "actors/run/unwritten.hpp"
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/fact_board.hpp"
 #include "actors/runtime/work_queue.hpp"
@@ -54,15 +56,30 @@ struct leader_options {
     std::string more_memory = {};                         // advice: ", or a larger bound: ..."
 };
 
+// Everything that a run ends with, as far as it is not on disk, and what the last attempt has come to. The io device has
+// it while it writes.
+struct unwritten_end {
+    std::optional<ended_run> result;    // none: written, or there is none to write
+    std::optional<saved_commit> commit; // none: saved, or there are no checkpoints
+    bool needs_commit = false;          // the result alone is not what the run is for
+    std::vector<std::string> files;     // of the result
+    std::string checkpoint;             // folder of the commit
+    std::optional<error> result_failure, commit_failure;
+
+    std::string missing() const; // "the result and the last checkpoint"
+    // The failure for which the run waits; none: all that it needs is written.
+    std::optional<error> failure() const;
+};
+
 class leader final : public actor {
   public:
     leader(actor_context& context, leader_options options);
 
   private:
-    // What the run is to do besides its phases.
+    // The wish of the run besides its phases.
     enum class wish : std::uint8_t { go_on, stop };
     enum class commit_state : std::uint8_t { none, marked, writing }; // of one that is under way
-    // Of what there is of the result while the run goes on.
+    // Writing of the result so far, while the run goes on.
     struct written_so_far {
         enum class state : std::uint8_t { idle, writing, failed };
         state now = state::idle;
@@ -82,7 +99,6 @@ class leader final : public actor {
     // ---- dealing ----
     void deal();
     void read_on();
-    void send_piece(share_dealer::dealt piece);
     void piece_taken(proto::PieceTaken::Reader body, const frame& f);
 
     // ---- the run ----
@@ -109,14 +125,15 @@ class leader final : public actor {
     void ended(proto::ProgramEnded::Reader body, const frame& f);
     void end_if_over();
     void write_so_far();
-    void write_result();
+    void write_end(proto::WriteEnd::Reader body, const frame& f);
+    void end_is_tried();
     void stop(proto::StopRun::Reader body, const frame& f);
+    void let_actors_go(const std::optional<error>& failure);
     void finish(std::optional<error> failure);
 
-    // Of members: workers come first, then schedulers.
+    // Numbers of members: workers come first, then schedulers.
     std::size_t workers() const noexcept { return options_.what.shares.rows.size(); }
     std::size_t schedulers() const noexcept { return options_.what.shares.variables.size(); }
-    bool is_worker(std::size_t member) const noexcept { return member < workers(); }
     // The member that sent a message of this incarnation. None: it is of an earlier one, and dropped, or rejected.
     std::optional<std::size_t> sender(std::uint32_t incarnation, const frame& f);
     void show_course() { facts_->set("course", course_.name()); } // to inspectors
@@ -138,7 +155,7 @@ class leader final : public actor {
         std::uint64_t round = 0; // counts partings: what was read before one is read again
         source_state source = source_state::idle;
     };
-    // What the run has to say of itself.
+    // Everything that the run says of itself.
     struct report {
         bool is_started = false;
         std::uint64_t phases = 0;
@@ -156,6 +173,11 @@ class leader final : public actor {
         std::string bound;                 // of `stop`, that has ended the run
         standstill still;
         written_so_far so_far;
+        std::shared_ptr<unwritten_end> end; // of a run that is over
+        std::string kept;                   // what of it is kept, as it could not be written
+        struct {
+            unwritten checkpoints, deletions, so_far, end;
+        } disk;
 
         std::string stopped_text() const {
             std::string text = "stopped after " +

@@ -1,18 +1,20 @@
-// What a leader writes: checkpoints, and at the end of the run its result; and how the run ends.
+// The leader writes checkpoints, and at the end of the run its result; and how the run ends.
 #include <algorithm>
+#include <functional>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
 #include "actors/scheduled/leader.hpp"
 #include "actors/scheduled/part_call.hpp"
+#include "actors/scheduled/result_folder.hpp"
 #include "actors/scheduled/result_mark.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::scheduled {
 
 namespace {
 
-// What schedulers have ended with at a probe, when all save what they are a few phases later.
+// The states with which schedulers have ended at a probe, when all save what they are a few phases later.
 std::map<std::size_t, saved_state> ends_before(std::uint64_t phase,
                                                const std::map<std::size_t, saved_state>& ends) {
     std::map<std::size_t, saved_state> before = ends;
@@ -20,13 +22,37 @@ std::map<std::size_t, saved_state> ends_before(std::uint64_t phase,
     return before;
 }
 
-error end_is_unsaved(const error& why, const std::string& checkpoint) {
-    return {why.code(), why.message() +
-                            "; the end of the run is not saved, so that --resume goes on from " +
-                            (checkpoint.empty() ? "the beginning" : checkpoint)};
+// By member; workers come first. `blocks`: how many there have to be.
+result<ended_run> run_of(std::map<std::size_t, saved_state> ends, std::size_t workers,
+                         std::size_t blocks) {
+    ended_run run;
+    const std::uint64_t phase = ends.begin()->second.number;
+    for (auto& [member, state] : ends) {
+        if (member < workers && state.number != phase)
+            return error{errc::protocol, "workers have ended at different phases"};
+        (member < workers ? run.workers : run.schedulers).push_back(std::move(state.part));
+        std::ranges::move(state.blocks, std::back_inserter(run.blocks));
+    }
+    std::ranges::sort(run.blocks, {}, &held_block::number);
+    for (std::size_t b = 0; b < run.blocks.size(); ++b)
+        if (run.blocks[b].number != b)
+            return error{errc::protocol, "blocks are missing at the end of the run"};
+    if (run.blocks.size() != blocks)
+        return error{errc::protocol, "blocks are missing at the end of the run"};
+    return run;
 }
 
-// What is exhausted is memory; a part whose own limit is reached says itself what to use, as errc::usage.
+std::string end_is_unsaved(const error& why, const std::string& checkpoint) {
+    return "the end of the run is not saved: " + why.message() + "; --resume goes on from " +
+           (checkpoint.empty() ? "the beginning" : checkpoint);
+}
+
+std::string saved_text(const std::string& checkpoint) {
+    return checkpoint.empty() ? "; no checkpoint is saved"
+                              : "; " + checkpoint + " is saved, --resume goes on from it";
+}
+
+// Memory is exhausted; a part whose own limit is reached says itself what to use, as errc::usage.
 error advised(const error& why, const std::string& more_memory) {
     if (why.code() != errc::exhausted)
         return why;
@@ -36,39 +62,54 @@ error advised(const error& why, const std::string& more_memory) {
 
 } // namespace
 
-// The result of a run that is over is written also where its last checkpoint cannot be; but whoever goes on by --resume must
-// not take its end for saved.
+std::string unwritten_end::missing() const {
+    return std::string{result ? "the result" : ""} + (result && commit ? " and " : "") +
+           (commit ? "the last checkpoint" : "");
+}
+
+std::optional<error> unwritten_end::failure() const {
+    return result ? result_failure : needs_commit ? commit_failure : std::nullopt;
+}
+
+// While the phases go on, which need nothing that is on disk.
 void leader::write_checkpoint() {
-    const bool is_last = course_.now() == run_course::writing;
     const auto commit = std::make_shared<saved_commit>(
         saved_commit{shape_of(options_.what), *commits_.latest(), {}});
-    if (is_last)
-        commit->ends = ends_before(commits_.phase(), answers_.ends);
     intent_.commit = commit_state::writing;
     const auto folder = std::make_shared<std::string>();
-    work_.submit(
-        *options_.io,
-        {.label = "save",
-         .work = [to = options_.checkpoints, commit, folder](compute_context&) -> result<void> {
-             auto saved = to->save(*commit);
-             if (!saved)
-                 return saved.failure();
-             *folder = saved->string();
-             return {};
-         },
-         .then =
-             [this, folder] {
-                 report_.checkpoint = *folder;
-                 intent_.commit = commit_state::none;
-             },
-         .failed =
-             [this, is_last](const error& why) {
-                 if (!is_last)
-                     return finish(why);
-                 tell(run_note{"the last checkpoint cannot be written; the result of the "
-                               "run is written all the same"});
-                 report_.failure = end_is_unsaved(why, report_.checkpoint);
-             }});
+    const auto deleted = std::make_shared<result<void>>();
+    work_.submit(*options_.io,
+                 {.label = "save",
+                  .work = [to = options_.checkpoints, commit, folder,
+                           deleted](compute_context&) -> result<void> {
+                      auto saved = to->save(*commit);
+                      if (!saved)
+                          return saved.failure();
+                      *folder = saved->string();
+                      *deleted = to->delete_older();
+                      return {};
+                  },
+                  .then =
+                      [this, folder, deleted] {
+                          report_.checkpoint = *folder;
+                          intent_.commit = commit_state::none;
+                          if (const auto failures = report_.disk.checkpoints.succeed();
+                              failures > 0)
+                              tell(run_note{written_again("checkpoints", failures)});
+                          if (*deleted)
+                              report_.disk.deletions.succeed();
+                          else if (report_.disk.deletions.fail())
+                              tell(run_note{older_stay(deleted->failure())});
+                      },
+                  .failed =
+                      [this](const error& why) {
+                          intent_.commit = commit_state::none;
+                          if (!may_be_written_later(why))
+                              return finish(why);
+                          if (report_.disk.checkpoints.fail())
+                              tell(run_note{goes_on_unwritten("a checkpoint", why,
+                                                              next_is_tried(report_.checkpoint))});
+                      }});
 }
 
 // ---- the end ----
@@ -77,14 +118,14 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
     if (!who)
         return;
-    if (is_worker(*who) && !ends_with_workers(options_.what))
+    if (*who < workers() && !ends_with_workers(options_.what))
         return reject("a worker does not end the run");
     if (!course_.are_phases_under_way())
         return; // an actor is lost: the end will be computed again
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());
-    if (!is_worker(*who))
+    if (*who >= workers())
         report_.bound = bound_reached(read_stop(options_.what.app.getStop()),
                                       {state->end.is_done, intent_.is_time_up, state->milestones,
                                        std::max(report_.phases, state->number), report_.numbers});
@@ -114,32 +155,24 @@ void leader::end_if_over() {
             all.push_back(state);
         commits_.start_from(std::move(all));
     }
+    report_.end = std::make_shared<unwritten_end>();
     if (keeps_end)
-        write_checkpoint();
-    write_result();
+        report_.end->commit = saved_commit{shape_of(options_.what), *commits_.latest(),
+                                           ends_before(commits_.phase(), answers_.ends)};
+    report_.end->needs_commit = intent_.is_stopping;
+    if (!options_.what.app.hasResult() || !options_.what.what->write_result) {
+        report_.end->needs_commit = true;
+    } else {
+        auto ended =
+            run_of(std::exchange(answers_.ends, {}), workers(), options_.what.shares.blocks.size());
+        if (!ended)
+            return finish(ended.failure());
+        report_.end->result = std::move(*ended);
+    }
+    send(self(), frame_builder<proto::WriteEnd>{});
 }
 
 namespace {
-
-// By member; workers come first. `blocks`: how many there have to be.
-result<ended_run> run_of(std::map<std::size_t, saved_state> ends, std::size_t workers,
-                         std::size_t blocks) {
-    ended_run run;
-    const std::uint64_t phase = ends.begin()->second.number;
-    for (auto& [member, state] : ends) {
-        if (member < workers && state.number != phase)
-            return error{errc::protocol, "workers have ended at different phases"};
-        (member < workers ? run.workers : run.schedulers).push_back(std::move(state.part));
-        std::ranges::move(state.blocks, std::back_inserter(run.blocks));
-    }
-    std::ranges::sort(run.blocks, {}, &held_block::number);
-    for (std::size_t b = 0; b < run.blocks.size(); ++b)
-        if (run.blocks[b].number != b)
-            return error{errc::protocol, "blocks are missing at the end of the run"};
-    if (run.blocks.size() != blocks)
-        return error{errc::protocol, "blocks are missing at the end of the run"};
-    return run;
-}
 
 result_site site_of_result(const leader_options& options) {
     result_site site;
@@ -151,16 +184,47 @@ result_site site_of_result(const leader_options& options) {
     return site;
 }
 
-// The folder is there, and the run's; the data is at its first row.
-result<void> open_result(const result_site& site, const std::string& mark) {
-    std::error_code failed;
-    std::filesystem::create_directories(site.directory, failed);
-    if (failed)
-        return error{errc::io, site.directory.string() + ": " + failed.message() +
-                                   "; choose another result.directory"};
-    if (auto marked = write_result_mark(site.directory, mark); !marked)
-        return marked;
-    return site.rows->rewind();
+using names_of_files = result<std::vector<std::string>>;
+
+// `write` has the site with its data at the first row, and the folder that it writes into.
+names_of_files write_files(const result_site& site, const std::string& mark,
+                           const std::function<names_of_files(const result_site&)>& write) {
+    return write_into_place(site.directory, mark, [&](const std::filesystem::path& into) {
+        result_site hidden = site;
+        hidden.directory = into;
+        auto rewound = site.rows->rewind();
+        return rewound ? write(hidden) : names_of_files{rewound.failure()};
+    });
+}
+
+// Files that are there are not written again.
+void write_what_is_missing(unwritten_end& end, const program& what, const result_site& site,
+                           const std::string& mark, run_checkpoints* checkpoints) {
+    end.result_failure = end.commit_failure = std::nullopt;
+    if (end.result) {
+        auto files = write_files(site, mark, [&](const result_site& into) {
+            return call_part("write_result", [&] { return what.write_result(into, *end.result); });
+        });
+        if (!files) {
+            end.result_failure = files.failure();
+        } else {
+            end.result.reset();
+            files->emplace_back(result_mark_name);
+            for (const std::string& file : *files)
+                end.files.push_back((site.directory / file).string());
+        }
+    }
+    if (!end.commit)
+        return;
+    auto saved = checkpoints->save(*end.commit);
+    if (!saved) {
+        end.commit_failure = saved.failure();
+        return;
+    }
+    end.commit.reset();
+    end.checkpoint = saved->string();
+    // An older one that stays takes room, and is told while the run goes on.
+    [[maybe_unused]] const auto deleted = checkpoints->delete_older();
 }
 
 } // namespace
@@ -178,64 +242,84 @@ void leader::write_so_far() {
                   .work = [site, write, all = *std::exchange(report_.so_far.newest, {}),
                            rows = options_.data,
                            mark = options_.result_mark](compute_context&) -> result<void> {
-                      if (auto opened = open_result(*site, mark); !opened)
-                          return opened;
-                      return call_part("write_so_far", [&] { return write(*site, all); });
+                      const auto files = write_files(*site, mark, [&](const result_site& into) {
+                          auto written =
+                              call_part("write_so_far", [&] { return write(into, all); });
+                          return written ? names_of_files{std::vector<std::string>{}}
+                                         : names_of_files{written.failure()};
+                      });
+                      return files ? result<void>{} : files.failure();
                   },
                   .then =
                       [this] {
                           report_.so_far.now = written_so_far::state::idle;
+                          report_.disk.so_far.succeed();
                           write_so_far();
                       },
-                  .failed = [this](const error& why) { // the result may have another folder by then
-                      report_.so_far.now = written_so_far::state::failed;
-                      tell(run_note{"what there is of the result cannot be written while the "
-                                    "run goes on: " +
-                                    why.message()});
-                  }});
-}
-
-void leader::write_result() {
-    if (!options_.what.app.hasResult() || !options_.what.what->write_result)
-        return work_.submit(*options_.io, // behind the checkpoint
-                            {.work = [](compute_context&) -> result<void> { return {}; },
-                             .then = [this] { finish(report_.failure); }});
-    struct output {
-        result_site site;
-        ended_run run;
-        std::vector<std::string> files;
-    };
-    const auto out = std::make_shared<output>();
-    out->site = site_of_result(options_);
-    auto ended =
-        run_of(std::exchange(answers_.ends, {}), workers(), options_.what.shares.blocks.size());
-    if (!ended)
-        return finish(ended.failure());
-    out->run = std::move(*ended);
-    work_.submit(*options_.io,
-                 {.work = [out, write = options_.what.what->write_result, rows = options_.data,
-                           mark = options_.result_mark](compute_context&) -> result<void> {
-                      if (auto opened = open_result(out->site, mark); !opened)
-                          return opened;
-                      auto files =
-                          call_part("write_result", [&] { return write(out->site, out->run); });
-                      if (!files)
-                          return files.failure();
-                      out->files = std::move(*files);
-                      out->files.emplace_back(result_mark_name);
-                      return {};
-                  },
-                  .then =
-                      [this, out] {
-                          for (const std::string& file : out->files)
-                              report_.files.push_back((out->site.directory / file).string());
-                          finish(report_.failure);
+                  .failed =
+                      [this](const error& why) {
+                          // A program that fails by itself would do so again.
+                          report_.so_far.now = may_be_written_later(why)
+                                                   ? written_so_far::state::idle
+                                                   : written_so_far::state::failed;
+                          if (report_.disk.so_far.fail())
+                              tell(run_note{goes_on_unwritten("what there is of the result", why,
+                                                              "and writes the result at its end")});
                       }});
 }
 
-// Once: the run ends at the next phase that is chosen, or, if it is over, when its result is written. Once more, or before
-// its first phase: at once.
+void leader::write_end(proto::WriteEnd::Reader, const frame& f) {
+    if (f.from() != self())
+        return reject("only the leader tells itself so");
+    if (course_.now() != run_course::writing)
+        return;
+    const auto site = std::make_shared<result_site>(report_.end->result ? site_of_result(options_)
+                                                                        : result_site{});
+    work_.submit(*options_.io, {.work = [end = report_.end, what = options_.what.what, site,
+                                         mark = options_.result_mark, to = options_.checkpoints,
+                                         rows = options_.data](compute_context&) -> result<void> {
+                                    write_what_is_missing(*end, *what, *site, mark, to.get());
+                                    return {};
+                                },
+                                .then = [this] { end_is_tried(); }});
+}
+
+// A result is there whether or not the end can be gone on from. What a run is stopped for is its checkpoint, too.
+void leader::end_is_tried() {
+    const unwritten_end& end = *report_.end;
+    report_.files = end.files;
+    if (!end.checkpoint.empty())
+        report_.checkpoint = end.checkpoint;
+    for (const auto& why : {end.result_failure, end.commit_failure})
+        if (why && !may_be_written_later(*why))
+            return finish(why);
+    const std::optional<error> why = end.failure();
+    if (!why) {
+        if (end.commit_failure)
+            tell(run_note{end_is_unsaved(*end.commit_failure, report_.checkpoint)});
+        if (!report_.kept.empty())
+            tell(run_note{written_after_all(std::exchange(report_.kept, {}))});
+        return finish(report_.failure);
+    }
+    if (!report_.disk.end.is_kept())
+        let_actors_go(std::nullopt);
+    if (!end.commit)
+        options_.checkpoints.reset(); // so that another run may go on from the last one
+    report_.kept = end.missing();
+    const auto wait = report_.disk.end.keep(*why);
+    if (!wait)
+        return finish(given_up_unwritten(report_.kept, *why, saved_text(report_.checkpoint)));
+    if (report_.disk.end.fail())
+        tell(run_note{kept_unwritten(report_.kept, *why)});
+    after(*wait, frame_builder<proto::WriteEnd>{});
+}
+
+// Once: the run ends at the next phase that is chosen, or, if it is over, when its result is written. Once more, before its
+// first phase, or while it keeps what cannot be written: at once.
 void leader::stop(proto::StopRun::Reader, const frame&) {
+    if (!report_.kept.empty())
+        return finish(stopped_unwritten(report_.kept, report_.disk.end.reason(),
+                                        saved_text(report_.checkpoint)));
     const bool is_again = std::exchange(intent_.is_stopping, true);
     if (course_.now() == run_course::writing && !is_again)
         return;
@@ -245,20 +329,25 @@ void leader::stop(proto::StopRun::Reader, const frame&) {
     go_for(wish::stop);
 }
 
+void leader::let_actors_go(const std::optional<error>& failure) {
+    for (const actor_address agent : cast_.agents()) {
+        unwatch(agent);
+        send(agent, release_message(run(), failure));
+    }
+}
+
 void leader::finish(std::optional<error> failure) {
     if (course_.now() == run_course::finished)
         return;
     course_.finish();
     show_course();
     work_.forget();
-    if (failure && failure->code() == errc::cancelled)
+    if (failure && failure->code() == errc::cancelled && report_.kept.empty())
         failure = error{errc::cancelled, report_.stopped_text()};
     else if (failure)
         failure = advised(*failure, options_.more_memory);
-    for (const actor_address agent : cast_.agents()) {
-        unwatch(agent);
-        send(agent, release_message(run(), failure));
-    }
+    if (!report_.disk.end.is_kept())
+        let_actors_go(failure);
     std::vector<std::string> remarks;
     if (!report_.bound.empty())
         remarks.push_back("stop." + report_.bound + " reached");
@@ -266,11 +355,11 @@ void leader::finish(std::optional<error> failure) {
         remarks.push_back("after " + report_.before_a_sweep());
     if (report_.losses > 0)
         remarks.push_back(counted(report_.losses, "actor") + " lost on the way");
-    nlohmann::json json{{"result", report_.files},
-                        {"phases", report_.phases},
-                        {"nodes", cast_.agents().size()}}; // that are left
+    json ended{{"result", report_.files},
+               {"phases", report_.phases},
+               {"nodes", cast_.agents().size()}}; // that are left
     if (!report_.bound.empty())
-        json["ended_by"] = report_.bound;
+        ended["ended_by"] = report_.bound;
     std::vector<std::string> lines;
     for (const std::string& file : report_.files)
         lines.push_back("result " + file);
@@ -280,7 +369,7 @@ void leader::finish(std::optional<error> failure) {
                       .numbers = report_.numbers,
                       .remarks = std::move(remarks),
                       .actors = std::move(lines),
-                      .json = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+                      .json = ended.dump()});
     quit();
 }
 

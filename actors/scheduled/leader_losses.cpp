@@ -3,6 +3,7 @@
 
 #include "actors/agent/on_node.hpp"
 #include "actors/messages.hpp"
+#include "actors/runtime/lost_nodes.hpp"
 #include "actors/runtime/well_known.hpp"
 #include "actors/scheduled/leader.hpp"
 
@@ -31,7 +32,7 @@ void place(cast& of, const device_choice& devices, std::size_t workers,
     }
 }
 
-// Those that are gone, and those that want data which has not all been dealt.
+// Workers that are gone, and workers that want data which has not all been dealt.
 std::vector<std::size_t> to_ask_again(std::vector<std::size_t> gone,
                                       const std::vector<bool>& wanted) {
     for (std::size_t w = 0; w < wanted.size(); ++w)
@@ -40,15 +41,18 @@ std::vector<std::size_t> to_ask_again(std::vector<std::size_t> gone,
     return gone;
 }
 
-// Whoever loses all nodes one after the other may lose an actor as often as by a fault of the program, which comes second.
+// A run that loses all nodes in turn may lose an actor as often as by a fault of the program, which comes second.
 error none_left(const error& why, const std::string& members, const std::string& checkpoint,
                 bool is_in_succession) {
+    const bool are_there = why.code() == errc::refused; // but have given the run up
+    const std::string start = are_there ? "" : "start nodes and ";
     return {
         errc::lost,
-        why.message() + "; it carried " + members + ", and no node is left to go on; " +
+        why.message() +
+            (are_there ? "" : "; it carried " + members + ", and no node is left to go on") + "; " +
             (checkpoint.empty()
-                 ? "nothing is saved: start nodes and run again"
-                 : checkpoint + " is saved: start nodes and go on from it by --resume") +
+                 ? "nothing is saved: " + start + "run again"
+                 : checkpoint + " is saved: " + start + "go on from it by --resume") +
             (is_in_succession ? "; where nobody has ended the nodes, see what they print" : "")};
 }
 
@@ -72,7 +76,7 @@ void leader::on_down(actor_address who, const error& why) {
     if (gone.empty() || course_.is_over())
         return;
     const bool leaves = why.code() == errc::cancelled;
-    if (!leaves && why.code() != errc::lost) // a part that has failed would fail again
+    if (!leaves && !is_of_lost_node(why.code())) // a part that has failed would fail again
         return finish(why.in(cast_.describe(gone)));
     if (leaves)
         gone = cast_.gone_with(cast_.agent_of(gone.front()));
@@ -85,7 +89,7 @@ void leader::on_down(actor_address who, const error& why) {
     std::ranges::copy_if(gone, std::back_inserter(there),
                          [&](std::size_t m) { return bool(cast_.address_of(m)); });
     const auto in_succession =
-        leaves ? std::vector<std::size_t>{} : losses_.in_place.add(there, folded);
+        why.code() == errc::lost ? losses_.in_place.add(there, folded) : std::vector<std::size_t>{};
     if (!devices_.choose({}))
         return finish(
             none_left(why, cast_.describe(gone), report_.checkpoint, !in_succession.empty()));
@@ -98,7 +102,7 @@ void leader::on_down(actor_address who, const error& why) {
     // The phases of the others go on, and the schedulers keep those since the commit.
     const bool replays = course_.can_replay() && commits_.latest() != nullptr &&
                          options_.what.shares.blocks.empty() &&
-                         std::ranges::all_of(gone, [&](std::size_t m) { return is_worker(m); });
+                         std::ranges::all_of(gone, [&](std::size_t m) { return m < workers(); });
     if (!replays) { // all: what has been computed since the commit is computed again
         commits_.give_up_incomplete();
         intent_.go_back();
@@ -131,7 +135,7 @@ void leader::peer_lost(proto::PeerLost::Reader body, const frame& f) {
         after(until_pairs_are_decided, frame_builder<proto::LostPairsDue>{});
 }
 
-// Of those that the run has lost, too, it has been told meanwhile.
+// The run has been told meanwhile of those that it has lost, too.
 void leader::decide_pairs(proto::LostPairsDue::Reader, const frame& f) {
     if (f.from() != self())
         return reject("only the leader tells itself so");
@@ -150,8 +154,7 @@ void leader::decide_pairs(proto::LostPairsDue::Reader, const frame& f) {
                         "node " + name + " and node " + name_of_node(runtime(), leaver->by) +
                             " have lost each other, and the run, which reaches both, goes on "
                             "without node " +
-                            name + "; to use it again, end it and start it anew with --join: " +
-                            leaver->why.message()};
+                            name + ": " + leaver->why.message()};
         on_down(agent, why);
         unwatch(agent);
         send(agent, release_message(run(), why)); // it may be reached
@@ -165,7 +168,7 @@ void leader::part_with(std::size_t member, const error& why) {
         incarnation_.gone.push_back(was);
         send(cast_.agent_of(member), end_message(run(), {was}, why));
     }
-    if (is_worker(member)) {
+    if (member < workers()) {
         dealing_.wanted[member] = true;
         dealing_.pieces[member] = 0;
     }
@@ -206,9 +209,9 @@ void leader::start_lost_workers() {
 
 void leader::workers_replaced(proto::WorkersReplaced::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
-    if (!who || (!course_.is_starting() && !is_worker(*who)))
+    if (!who || (!course_.is_starting() && *who >= workers()))
         return; // another actor is lost: all start again
-    if (is_worker(*who) || !course_.is_of_lost_workers() || answers_.started[*who])
+    if (*who < workers() || !course_.is_of_lost_workers() || answers_.started[*who])
         return reject("the sender was not told of replaced workers");
     if (body.getForgotten()) {
         tell(run_note{"the phases since phase " + std::to_string(commits_.phase()) +

@@ -1,9 +1,9 @@
 // The leader before the first phase of an incarnation: it asks for actors, deals the data, and starts an incarnation.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
 #include "actors/scheduled/leader.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/nearest.hpp"
 #include "schemas/base/quantities.hpp"
 
@@ -14,14 +14,13 @@ namespace {
 constexpr std::uint32_t pieces_unanswered_max = 4;
 
 std::string placement_json(const cast& of, std::size_t workers) {
-    nlohmann::json actors = nlohmann::json::array();
+    json actors = json::array();
     for (const std::size_t m : of.all())
         actors.push_back({{"actor", (m < workers ? "worker-" : "scheduler-") +
                                         std::to_string(m < workers ? m : m - workers)},
                           {"node", of.where(m).node_name},
                           {"device", of.where(m).device}});
-    return nlohmann::json{{"actors", std::move(actors)}}.dump(
-        -1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return json{{"actors", std::move(actors)}}.dump();
 }
 
 std::string replay_text(const std::vector<std::size_t>& workers, std::uint64_t phases) {
@@ -30,6 +29,15 @@ std::string replay_text(const std::vector<std::size_t>& workers, std::uint64_t p
         names.push_back("worker-" + std::to_string(w));
     return join(names) + (names.size() == 1 ? " replays " : " replay ") + counted(phases, "phase") +
            (names.size() == 1 ? "" : " each") + ", and all others keep what they have computed";
+}
+
+frame_builder<proto::Piece> piece_message(share_dealer::dealt piece, std::uint32_t number) {
+    frame_builder<proto::Piece> message;
+    message.body().setNumber(number);
+    message.body().setLast(piece.is_last);
+    for (tensor& t : piece.tensors)
+        message.attach(std::move(t));
+    return message;
 }
 
 } // namespace
@@ -64,8 +72,8 @@ void leader::on_start() {
 // ---- spawning ----
 
 void leader::ask_for(std::size_t member) {
-    auto request = cast_.ask(member, is_worker(member) ? worker_role : scheduler_role);
-    if (is_worker(member)) {
+    auto request = cast_.ask(member, member < workers() ? worker_role : scheduler_role);
+    if (member < workers()) {
         request.body().setOptionsType(type_id_of<proto::ProgramWorkerOptions>());
         auto options = request.body().getOptions().initAs<proto::ProgramWorkerOptions>();
         write_run(options.initRun(), options_.what);
@@ -107,7 +115,7 @@ void leader::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
 
 // ---- dealing ----
 
-// What is read for an earlier round is read again, or not needed any more: it fails nothing.
+// Data that is read for an earlier round is read again, or not needed any more: it fails nothing.
 
 void leader::deal() {
     course_.actors_are_there();
@@ -158,8 +166,12 @@ void leader::read_on() {
                               return;
                           dealing_.source =
                               *read ? dealing::source_state::idle : dealing::source_state::at_end;
-                          if (*read)
-                              send_piece(std::move(**read));
+                          if (*read) {
+                              const std::size_t w = (*read)->worker;
+                              ++dealing_.unanswered;
+                              send(cast_.address_of(w),
+                                   piece_message(std::move(**read), dealing_.pieces[w]++));
+                          }
                           read_on();
                       },
                   .failed =
@@ -167,16 +179,6 @@ void leader::read_on() {
                           if (round == dealing_.round)
                               finish(why);
                       }});
-}
-
-void leader::send_piece(share_dealer::dealt piece) {
-    frame_builder<proto::Piece> message;
-    message.body().setNumber(dealing_.pieces[piece.worker]++);
-    message.body().setLast(piece.is_last);
-    for (tensor& t : piece.tensors)
-        message.attach(std::move(t));
-    ++dealing_.unanswered;
-    send(cast_.address_of(piece.worker), std::move(message));
 }
 
 void leader::piece_taken(proto::PieceTaken::Reader, const frame& f) {
@@ -195,7 +197,7 @@ void leader::start_incarnation() {
     incarnation_.workers.clear();
     incarnation_.schedulers.clear();
     for (std::size_t m = 0; m < cast_.size(); ++m)
-        (is_worker(m) ? incarnation_.workers : incarnation_.schedulers)
+        (m < workers() ? incarnation_.workers : incarnation_.schedulers)
             .push_back(cast_.address_of(m));
     answers_.started.assign(cast_.size(), false);
     answers_.saved_ends.clear();
@@ -233,7 +235,7 @@ void leader::ready(proto::ProgramReady::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
     if (!who || !course_.is_starting())
         return; // another actor is lost: it will be asked to start again
-    const bool is_asked = !course_.is_of_lost_workers() || is_worker(*who);
+    const bool is_asked = !course_.is_of_lost_workers() || *who < workers();
     if (!is_asked || answers_.started[*who])
         return reject("the sender is ready already");
     answers_.started[*who] = true;

@@ -6,7 +6,7 @@
 
 namespace troupe::scheduled {
 
-// What is told of the files (piece_source).
+// Digests and notes of the files (piece_source).
 struct matrix_facts {
     std::vector<data_digest> digests = {};
     std::vector<std::string> notes = {};

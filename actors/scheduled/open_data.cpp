@@ -8,6 +8,7 @@
 #include "actors/data/files/input_file.hpp"
 #include "actors/data/sparse/documents.hpp"
 #include "actors/data/sparse/ratings.hpp"
+#include "actors/data/sparse/text_words.hpp"
 #include "actors/scheduled/matrix_pieces.hpp"
 #include "actors/scheduled/sparse_pieces.hpp"
 #include "schemas/base/nearest.hpp"
@@ -46,7 +47,7 @@ matrix_settings settings_of(proto::ProgramData::Reader data) {
     return settings;
 }
 
-// What does not fit a file is the column that is asked of it.
+// The column that is asked of a file is what does not fit it.
 error at_its_key(const error& why, const matrix_settings& settings) {
     const std::string found = settings.features.key + ": ";
     if (why.code() != errc::usage || settings.target_column.empty() ||
@@ -69,8 +70,9 @@ std::string coarse_note(const matrix_shape& shape, const std::string& key) {
            "the file, or scale it";
 }
 
-std::vector<std::string> notes_on(const matrix_shape& shape, const matrix_settings& settings) {
-    std::vector<std::string> notes;
+std::vector<std::string> notes_on(const matrix_source& source, const matrix_settings& settings) {
+    const matrix_shape& shape = source.shape();
+    std::vector<std::string> notes = source.notes();
     if (shape.rows > 1 && shape.same_target)
         notes.push_back((!settings.targets.path.empty()    ? settings.targets.key
                          : !settings.target_column.empty() ? std::string{target_column_key}
@@ -105,7 +107,7 @@ opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use)
                                       ": has no targets, which the program needs; name them by "
                                       "data.matrix.targets or data.matrix.target_column"};
     matrix_facts facts{.digests = {digest_of(settings.features, source->digest())},
-                       .notes = notes_on(source->shape(), settings)};
+                       .notes = notes_on(*source, settings)};
     if (!settings.targets.path.empty())
         facts.digests.push_back(digest_of(settings.targets, source->targets_digest()));
     facts.digests.front().exact = source->exact_digest();
@@ -201,6 +203,8 @@ opened_data open_documents(proto::DocumentsData::Reader data, const data_use& us
         held.notes.push_back(settings.source.key + ": " + std::to_string(read->left_out) + " of " +
                              std::to_string(held.rows.rows() + read->left_out) +
                              " documents have no words that are kept, and are left out");
+    if (read->words_too_long > 0)
+        held.notes.push_back(settings.source.key + ": " + why_too_long(read->words_too_long));
     return pieces_of(std::move(held), piece_bytes);
 }
 
@@ -251,6 +255,7 @@ opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
     held.columns = read->items.size();
     held.column_names = as_text(read->items);
     held.row_names = as_text(read->users);
+    held.notes = std::move(read->notes);
     if (read->is_coarse)
         held.notes.push_back(settings.train.key +
                              ": the ratings that are kept (float32) are off by more than a "

@@ -1,4 +1,4 @@
-// What app files name as data, as the data of a run of a program.
+// Opens what app files name as data, as the data of a run of a program.
 #pragma once
 
 #include <functional>

@@ -56,7 +56,7 @@ auto call_part(const char* name, Call&& call) {
     return call_part(name, std::nullopt, std::forward<Call>(call));
 }
 
-// What the program's row has, outside of a run: the sentence names the program. What the call returns stays as it is.
+// Calls a function of the program's row, outside of a run: the sentence names the program. The call's result stays as it is.
 template <std::invocable Call>
 auto call_program(const std::string& program, const char* name, Call&& call) ->
     typename called<std::invoke_result_t<Call>>::type {

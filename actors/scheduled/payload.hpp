@@ -1,4 +1,4 @@
-// What the parts of a program hand to each other: a few tensors in host memory, whose meaning the program gives them.
+// The parts of a program hand each other payloads: a few tensors in host memory, whose meaning the program gives them.
 //
 //     return payload_of(memory, chosen, deltas);                 // a tensor for each: vectors or spans of numbers
 //     ...

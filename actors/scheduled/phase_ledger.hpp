@@ -27,7 +27,7 @@ namespace troupe::scheduled {
 
 enum class phase_mark : std::uint8_t { none, save, stop };
 
-// What a message about a phase says of it.
+// The header of a message about a phase.
 struct phase_header {
     std::uint64_t number = 0;
     bool is_probe = false;
@@ -69,7 +69,7 @@ class phase_ledger {
 
     // ---- messages ----
     result<void> take_partial(std::uint32_t worker, const phase_header& of, payload partial);
-    // Of another scheduler: what its phase has changed, or its judgement of a probe.
+    // Takes what a phase of another scheduler has changed, or its judgement of a probe.
     result<void> take_deltas(std::uint32_t scheduler, const phase_header& of, payload deltas);
 
     // Another worker takes the place of this one, and computes phases anew of which that one may have sent its partial
@@ -96,20 +96,20 @@ class phase_ledger {
     std::span<const payload> partials(std::uint64_t number) const;
     std::span<const payload> judgements(std::uint64_t number) const;
     const payload& arrived_deltas(std::uint64_t number) const;
-    // Those of the phases below `number` that workers have not applied when they compute it; all of these have been folded.
+    // Deltas of the phases below `number` that workers have not applied when they compute it; all of these have been folded.
     std::vector<phase_deltas> in_flight(std::uint64_t number) const;
-    // Those that are sent with phase `number`; null if there are none.
+    // Deltas that are sent with phase `number`; null if there are none.
     const phase_deltas* due_with(std::uint64_t number) const;
 
     // ---- saving ----
     std::vector<phase> own_phases() const; // chosen and not yet folded
     const std::deque<phase_deltas>& recent_deltas() const noexcept { return recent_; }
-    // Of a saved state: own phases that were under way, which are to be sent again, and the deltas before first_phase that
+    // Takes a saved state: own phases that were under way, to be sent again, and the deltas before first_phase that
     // are still needed. The phases are only checked.
     result<void> restore(const std::vector<phase>& phases, std::deque<phase_deltas> recent);
 
   private:
-    // What has arrived for a phase that is yet to be folded.
+    // Everything that has arrived for a phase that is yet to be folded.
     struct entry {
         phase_header header;
         std::optional<phase> own;

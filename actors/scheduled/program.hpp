@@ -87,7 +87,7 @@ struct phase {
     payload content; // what every worker is told
 };
 
-// What a phase has changed. Of a probe: nothing.
+// The changes that a phase has made; a probe makes none.
 struct phase_deltas {
     std::uint64_t number = 0;
     payload changes;
@@ -118,7 +118,7 @@ struct held_block {
     payload content;        // nobody else holds these tensors: they may be written, or replaced
 };
 
-// What inspectors are shown of a phase whose part does not describe it.
+// The description that inspectors show for a phase whose part does not describe it.
 inline std::string plain_description(const phase& p) {
     if (p.is_probe)
         return "probe";
@@ -152,7 +152,7 @@ class scheduler_part {
     virtual std::string describe(const phase& p) const { return plain_description(p); }
 
     virtual result<saved_part> save() const = 0;
-    // Of a newly made part with the same site as the one that was saved.
+    // Called for a newly made part with the same site as the one that was saved.
     virtual result<void> load(const saved_part& saved) = 0;
 };
 
@@ -167,7 +167,7 @@ class worker_part {
 
     virtual result<void> apply(const phase_deltas& deltas) = 0; // each phase's once, in order
     virtual result<payload> push(const phase& p, compute_context& context) = 0;
-    // What a scheduler needs of this worker for a probe; called once for each of them, in order.
+    // Computes what a scheduler needs of this worker for a probe; called once for each of them, in order.
     virtual result<payload> probe(const phase& p, std::uint32_t scheduler,
                                   compute_context& context) = 0;
 
@@ -194,7 +194,7 @@ class worker_part {
     // A phase that it has just computed, for inspectors, as above.
     virtual std::string describe(const phase& p) const { return plain_description(p); }
 
-    // What follows from the data need not be saved.
+    // State that follows from the data need not be saved.
     virtual result<saved_part> save() const = 0;
     // Called after data_is_complete.
     virtual result<void> load(const saved_part& saved) = 0;
@@ -205,7 +205,7 @@ class worker_part {
     }
 };
 
-// What a part is made from. Readers are valid during the call of the maker only.
+// The site that a part is made from. Readers are valid during the call of the maker only.
 struct program_site {
     capnp::AnyPointer::Reader settings; // a struct of the program's schema
     schedule_settings schedule;
@@ -231,7 +231,7 @@ struct worker_site : program_site {
     std::uint64_t entries = 0; // in these rows
 };
 
-// What a program leaves behind: files in a folder that exists.
+// The site of a result: files in a folder that exists.
 struct result_site : program_site {
     std::filesystem::path directory;
     std::vector<std::string> column_names; // empty: they have none
@@ -239,7 +239,7 @@ struct result_site : program_site {
     piece_source* rows = nullptr; // the data of the run, at the first row; errors are handed on
 };
 
-// What the parts of a run have saved last.
+// The states that the parts of a run have saved last.
 struct ended_run {
     std::vector<saved_part> schedulers; // in their order
     // Only if the program keeps something with its workers.
@@ -247,13 +247,13 @@ struct ended_run {
     std::vector<held_block> blocks;  // in the order of their numbers
 };
 
-// What the parts of a run were at a phase, for another run to go on from: all phases below it have been folded. Those that
+// The states of a run's parts at a phase, for another run to go on from: all phases below it have been folded. Those that
 // were under way are dropped.
 struct carried_run {
     std::uint64_t phase = 0;
     std::vector<saved_part> schedulers; // in their order
     std::vector<saved_part> workers;    // in their order
-    // Of phases that the workers have not applied: each worker does, in order, as soon as its part has been loaded.
+    // Deltas that the workers have not applied: each worker does, in order, as soon as its part has been loaded.
     std::vector<phase_deltas> unapplied;
 };
 struct carried_site : program_site {
@@ -269,7 +269,7 @@ struct result_use : program_site {
     std::vector<std::string> column_names; // empty: they have none
 };
 
-// What a program predicts, as lines of a table: each begins with texts, such as the names of what is predicted, and numbers
+// Predictions of a program, as lines of a table: each begins with texts, such as the names of what is predicted, and numbers
 // follow. All lines have as many of both.
 class prediction_table {
   public:
@@ -292,26 +292,26 @@ struct program {
     std::string name; // the key under `program` in app files
     std::string doc;
     capnp::StructSchema settings;
-    // What the schema cannot say, before memory is taken; errors are "KEY: SENTENCE", with the key below the program's, or
+    // Checks what the schema cannot, before memory is taken; errors are "KEY: SENTENCE", the key below the program's, or
     // one of the app file that begins with "data", "schedule" or "stop". May be empty.
     std::function<result<void>(const program_site&)> check;
-    // What it asks of a matrix, by the settings alone: before anything is computed, and with file and line in errors. May be
+    // The rule for its matrix, by the settings alone: before anything is computed, and with file and line in errors. May be
     // empty, or return null.
     std::function<std::unique_ptr<data_rule>(const program_site&)> data_rule_of = {};
-    // Those that the app file gives become notes. May be empty.
+    // Doubtful keys that the app file gives become notes. May be empty.
     std::function<std::vector<doubtful_key>(const program_site&)> doubts = {};
     // Whether nodes whose processors have different instruction sets give other bits, by the settings and the data's shape:
     // a run on such nodes notes it. Empty: they never do.
     std::function<bool(const program_site&)> has_bits_of_processor = {};
     std::function<result<std::unique_ptr<scheduler_part>>(const scheduler_site&)> make_scheduler;
     std::function<result<std::unique_ptr<worker_part>>(const worker_site&)> make_worker;
-    // Writes the result. Returns the names of the files in the site's directory, in which `result.json` is the run's own
-    // (result_mark.hpp). Blocks on files.
+    // Writes the result into the site's directory, from where the run moves it into its place once it is whole
+    // (result_folder.hpp). Returns the names of the files. Called again after errc::io: a full disk. Blocks on files.
     std::function<result<std::vector<std::string>>(const result_site&, const ended_run&)>
         write_result;
     // Writes what there is of the result while the run goes on, over what was written before; the site is write_result's.
-    // What it writes is replaced by the result, or is a part of it. Empty: nothing is written before the end. Blocks on
-    // files.
+    // What it writes is moved into place as the result is, which replaces it. Empty: nothing is written before the end.
+    // Blocks on files.
     std::function<result<void>(const result_site&, const payload& so_far)> write_so_far = {};
     bool needs_targets = true;              // each row of the data must have one
     bool every_worker_has_all_rows = false; // in the place of a share each
@@ -319,7 +319,7 @@ struct program {
     // city, in pieces as its own workers know them. Blocks on files. Errors: as those of files of data, "FILE: line N:
     // SENTENCE".
     city_opener open_cities = {};
-    // What the schedules may be; the first is recommended where another one is given.
+    // Schedules that it runs with; the first is recommended where another one is given.
     std::vector<schedule_kind> schedules = {schedule_kind::dynamic, schedule_kind::cyclic};
     // Bounds that the program says to have been reached (standing::is_done), beside stop.gap: others are refused.
     std::vector<stop_bound> bounds = {};

@@ -78,7 +78,7 @@ result<void> check_folders(const program_app& app) {
                         "is result.directory, too; give checkpoints a folder of their own");
 }
 
-// What the schema cannot say.
+// Checks what the schema cannot say.
 result<void> check(const app_definition& definition) {
     const program_app app{definition};
     for (const auto part : {&check_data, &check_schedule, &check_stop, &check_folders})

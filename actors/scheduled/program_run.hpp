@@ -1,4 +1,4 @@
-// What the actors of a run of a program are told (ProgramRun of schemas/scheduled.capnp), and the roles by which agents
+// The ProgramRun (schemas/scheduled.capnp) that the actors of a program's run are told, and the roles by which agents
 // spawn them.
 //
 // Threads: as in actors/agent/role.hpp. Errors: options come from other nodes; everything is checked before a part is made.
@@ -19,7 +19,7 @@ namespace troupe::scheduled {
 schedule_settings read_schedule(proto::ProgramSchedule::Reader from);
 stop_settings read_stop(proto::ProgramStop::Reader from);
 
-// What leads to a run: the app file, its program, and the shares.
+// Everything that leads to a run: the app file, its program, and the shares.
 struct program_run {
     proto::ProgramApp::Reader app; // must outlive it
     const program* what = nullptr;

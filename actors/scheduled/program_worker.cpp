@@ -6,7 +6,7 @@
 
 namespace troupe::scheduled {
 
-// What a phase asks of a worker.
+// Computes what a phase asks of a worker.
 result<void> program_worker::compute(assignment& a, std::uint32_t schedulers, worker_part& part,
                                      compute_context& context) {
     const std::uint64_t number = a.told.number;

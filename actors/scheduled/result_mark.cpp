@@ -5,11 +5,11 @@
 #include <optional>
 
 #include <capnp/schema.h>
-#include <nlohmann/json.hpp>
 
 #include "actors/checkpoint/file_writer.hpp"
 #include "actors/data/files/input_file.hpp"
 #include "actors/scheduled/written_files.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/printable.hpp"
 
 namespace troupe::scheduled {
@@ -17,8 +17,6 @@ namespace troupe::scheduled {
 namespace {
 
 namespace fs = std::filesystem;
-using json = nlohmann::ordered_json;
-
 constexpr std::uint64_t mark_bytes_max = 1u << 16;
 constexpr std::size_t shown_bytes_max = 64;
 
@@ -63,14 +61,16 @@ result<std::optional<json>> read_mark(const fs::path& folder) {
     if (!length)
         return length.failure();
     const auto read = *length > mark_bytes_max ? error{errc::data, ""} : read_whole(file);
-    auto mark = read ? json::parse(read->bytes, nullptr, false) : json{};
-    if (!mark.is_object() || !mark.contains("program") || !mark["program"].is_string())
+    auto mark =
+        read ? json::parse({reinterpret_cast<const char*>(read->bytes.data()), read->bytes.size()})
+             : std::nullopt;
+    if (!mark || !std::as_const(*mark)["program"].text())
         return error{errc::data, file.string() + ": is not what a run leaves in a result's folder"};
-    return std::optional<json>{std::move(mark)};
+    return mark;
 }
 
 std::string shown(const json& mark) {
-    return '"' + printable(mark["program"].get<std::string>(), shown_bytes_max) + '"';
+    return '"' + printable(mark["program"].text().value_or(""), shown_bytes_max) + '"';
 }
 
 bool is_of(const json& mark, const std::string& program) {
@@ -128,8 +128,34 @@ result<std::string> result_mark_of(const std::string& program, proto::ProgramDat
     return mark.dump(2) + '\n';
 }
 
-result<void> write_result_mark(const fs::path& folder, const std::string& mark) {
-    return write_file(folder / result_mark_name, [&](std::ofstream& out) { out << mark; });
+// A list that would make the mark too long to be read is left out.
+result<void> write_result_mark(const fs::path& folder, const std::string& mark,
+                               const std::vector<std::string>& files) {
+    auto whole = json::parse(mark);
+    TROUPE_CHECK(whole && whole->is_object(), "a mark is made by result_mark_of");
+    (*whole)["files"] = files;
+    std::string text = whole->dump(2) + '\n';
+    if (text.size() > mark_bytes_max)
+        text = mark;
+    return write_file(folder / result_mark_name, [&](std::ofstream& out) { out << text; });
+}
+
+// Anybody may have written the mark: what it lists is deleted only if it is a file right there.
+std::vector<std::string> files_of_result(const fs::path& folder) {
+    const auto mark = read_mark(folder);
+    if (!mark || !*mark)
+        return {};
+    std::vector<std::string> files;
+    const json& all = **mark;
+    for (const json& listed : all["files"].items()) {
+        const std::string name = listed.text().value_or("");
+        std::error_code failed;
+        const bool is_plain = !name.empty() && name.front() != '.' && name != result_mark_name &&
+                              name.find_first_of(std::string_view{"/\0", 2}) == std::string::npos;
+        if (is_plain && fs::symlink_status(folder / name, failed).type() == fs::file_type::regular)
+            files.push_back(name);
+    }
+    return files;
 }
 
 result<void> check_result_mark(const fs::path& folder, const std::string& program,
@@ -147,13 +173,12 @@ result<void> check_result_mark(const fs::path& folder, const std::string& progra
     const auto words = words_of(data);
     if (!words)
         return words.failure();
-    const json then = (*mark)->value("words", json::object());
-    for (const auto& [key, now] : words->items()) {
-        const auto found = then.find(key);
-        if (found == then.end() || *found == now)
+    const json& saved_mark = **mark;
+    for (const auto& [key, now] : words->members()) {
+        const json* const found = saved_mark["words"].find(key);
+        if (found == nullptr || *found == now)
             continue;
-        const std::string saved =
-            printable(found->is_string() ? found->get<std::string>() : found->dump(), 80);
+        const std::string saved = printable(found->text().value_or(found->dump()), 80);
         return error{errc::usage, "data.documents." + key + ": is not that of the words in " +
                                       folder.string() + ", which is " + saved +
                                       "; give the same for data and result"};

@@ -32,7 +32,7 @@ std::string bound_reached(const stop_settings& stop, const run_standing& now);
 class standstill {
   public:
     static constexpr std::uint32_t sweeps_max = 20;
-    // What is said then. Rounding is named only of a gap as small as it can leave one.
+    // The sentence for that. It names rounding only for a gap as small as rounding can leave.
     static const char* sentence(double gap) noexcept;
 
     // True once: the gap is above `wanted`, which is more than 0, and has not fallen by a hundredth in `sweeps_max` sweeps,

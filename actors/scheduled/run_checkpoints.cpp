@@ -5,10 +5,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/checkpoint/file_writer.hpp"
 #include "actors/scheduled/saved_member.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 #include "schemas/base/printable.hpp"
@@ -16,8 +15,6 @@
 namespace troupe::scheduled {
 
 namespace fs = std::filesystem;
-using json = nlohmann::ordered_json;
-
 namespace {
 
 constexpr const char* manifest_file = "manifest.json";
@@ -25,10 +22,6 @@ constexpr const char* format_name = "troupe-checkpoint";
 constexpr std::uint64_t format_version = 6; // 1 to 3 are those of networks
 constexpr const char* folder_prefix = "phase-";
 constexpr std::size_t name_bytes_shown = 64;
-
-output_file to_write(const fs::path& file) {
-    return {file, file, "another checkpoint.directory"};
-}
 
 json as_json(const std::vector<app_value>& values) {
     json map = json::object();
@@ -41,15 +34,15 @@ json as_json(const std::vector<app_value>& values) {
 std::string difference(const json& then, const json& now) {
     constexpr std::size_t named_max = 4, text_max = 100;
     const auto text_of = [&](const json& in, const std::string& key) {
-        const auto found = in.find(key);
-        if (found == in.end())
+        const json* const found = in.find(key);
+        if (found == nullptr)
             return std::string{"absent"};
-        return printable(found->is_string() ? found->get<std::string>() : found->dump(), text_max);
+        return printable(found->text().value_or(found->dump()), text_max);
     };
     json all = then;
     all.update(now);
     std::vector<std::string> different;
-    for (const auto& [key, value] : all.items())
+    for (const auto& [key, value] : all.members())
         if (const std::string was = text_of(then, key), is = text_of(now, key); was != is)
             different.push_back(printable(key, text_max) + " was " + was + " and is " + is);
     const std::size_t more = different.size() - std::min(different.size(), named_max);
@@ -76,25 +69,23 @@ json as_json(const std::vector<data_digest>& data) {
 // Whether the file that `is` names holds what the one that `was` names did.
 result<void> check_data(const data_digest& is, const json& was) {
     constexpr std::size_t name_max = 200;
-    const json digest = was.is_object() ? was.value("digest", json{}) : json{};
-    const json file = was.is_object() ? was.value("file", json{}) : json{};
-    if (!digest.is_string() || !file.is_string())
+    const auto digest = was["digest"].text(), file = was["file"].text();
+    if (!digest || !file)
         return error{errc::data, "its data is none"};
-    const json exact = was.value("exact", json{}); // absent: as a former build wrote it
-    if (digest == hex(is.value) && exact.is_null() && is.has_offsets)
+    const auto exact = was["exact"].text(); // absent: as a former build wrote it
+    if (*digest == hex(is.value) && !exact && is.has_offsets)
         return error{errc::usage,
                      "is of a build that kept fewer digits of " + is.key + ": " + is.file +
                          ", whose columns are far from 0 beside their spread; begin the run "
                          "anew, with another checkpoint.directory"};
-    if (digest == hex(is.value) && (exact.is_null() || !is.exact || exact == hex(*is.exact)))
+    if (*digest == hex(is.value) && (!exact || !is.exact || *exact == hex(*is.exact)))
         return {};
     const std::string name = is.key + ": " + is.file;
-    return error{errc::usage,
-                 "is of other data: " +
-                     (file == is.file ? name + " has changed since"
-                                      : name + " does not hold what " +
-                                            printable(file.get<std::string>(), name_max) + " did") +
-                     "; give the data of then, or name another checkpoint.directory"};
+    return error{errc::usage, "is of other data: " +
+                                  (*file == is.file ? name + " has changed since"
+                                                    : name + " does not hold what " +
+                                                          printable(*file, name_max) + " did") +
+                                  "; give the data of then, or name another checkpoint.directory"};
 }
 
 // The number in a checkpoint's name; none if it is no checkpoint's.
@@ -167,17 +158,22 @@ result<fs::path> run_checkpoints::save(const saved_commit& commit) {
                            {"iterations", commit.shape.iterations},
                            {"phase", commit.members.front().number},
                            {"members", std::move(members)}};
-    const std::string text = manifest.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    const std::string text = manifest.dump(2) + "\n";
     const std::span<const std::byte> pieces[] = {std::as_bytes(std::span{text})};
-    if (auto written = write_file(to_write(partial->path() / manifest_file), pieces); !written)
+    const fs::path file = partial->path() / manifest_file;
+    if (auto written = write_file({file, file}, pieces); !written)
         return written.failure();
     if (auto placed = partial->put_into_place(name); !placed)
         return placed.failure();
+    return folder_.path() / name;
+}
+
+result<void> run_checkpoints::delete_older() {
     const auto folders = all();
     for (std::size_t i = 0; i + keep_ < folders.size(); ++i)
         if (auto removed = remove_whole(folders[i]); !removed)
-            return removed.failure();
-    return folder_.path() / name;
+            return removed;
+    return {};
 }
 
 namespace {
@@ -186,67 +182,65 @@ result<json> read_manifest_of(const fs::path& checkpoint) {
     auto bytes = read_file(checkpoint / manifest_file, limits::checkpoint_manifest_bytes_max);
     if (!bytes)
         return bytes.failure();
-    json map =
-        json::parse(std::string_view{reinterpret_cast<const char*>(bytes->data()), bytes->size()},
-                    nullptr, false);
-    if (map.is_discarded())
+    auto map =
+        json::parse(std::string_view{reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+    if (!map)
         return bad_checkpoint(checkpoint, std::string{manifest_file} + " is damaged");
-    if (!map.is_object() || map.value("format", json{}) != format_name ||
-        map.value("job", json{}) != "program")
+    const json& is = *map;
+    if (is["format"] != format_name || is["job"] != "program")
         return bad_checkpoint(checkpoint, "it is not of a program");
-    if (map.value("format_version", json{}) != format_version)
+    if (is["format_version"] != format_version)
         return bad_checkpoint(checkpoint, "another build of Troupe wrote it");
-    return map;
+    return std::move(*map);
 }
 
-// Of a manifest. Errors: a sentence.
+// Reads the shape from a manifest. Errors: a sentence.
 result<commit_shape> read_shape(const json& manifest) {
-    const json workers = manifest.value("workers", json{});
-    const json schedulers = manifest.value("schedulers", json{});
-    const json window = manifest.value("window", json{}), gap = manifest.value("gap", json{});
-    // Absent: as a former build wrote it. (json{0u} would be a list.)
-    const json length = manifest.value("length", json(0u)),
-               iterations = manifest.value("iterations", json(0u));
-    const json members = manifest.value("members", json{});
-    if (!window.is_number_unsigned() || window.get<std::uint64_t>() > window_max ||
-        !gap.is_number() || !length.is_number_unsigned() || !iterations.is_number_unsigned())
+    const auto window = manifest["window"].count<std::uint32_t>(window_max);
+    const auto gap = manifest["gap"].number();
+    // Absent: as a former build wrote it.
+    const auto count_or_zero = [&](const char* key) {
+        return manifest.contains(key) ? manifest[key].count() : std::uint64_t{0};
+    };
+    const auto length = count_or_zero("length"), iterations = count_or_zero("iterations");
+    if (!window || !gap || !length || !iterations)
         return error{errc::data, "its window or its gap is none"};
-    if (!workers.is_number_unsigned() || !schedulers.is_number_unsigned() || !members.is_array() ||
-        workers.get<std::uint64_t>() > members.size() ||
-        schedulers.get<std::uint64_t>() != members.size() - workers.get<std::uint64_t>())
+    const json& members = manifest["members"];
+    const auto workers = manifest["workers"].count<std::uint32_t>();
+    const auto schedulers = manifest["schedulers"].count<std::uint32_t>();
+    if (!workers || !schedulers || !members.is_array() || *workers > members.size() ||
+        *schedulers != members.size() - *workers)
         return error{errc::data, "its members are not those of a run"};
-    return commit_shape{workers.get<std::uint32_t>(), schedulers.get<std::uint32_t>(),
-                        window.get<std::uint32_t>(),  gap.get<double>(),
-                        length.get<std::uint64_t>(),  iterations.get<std::uint64_t>()};
+    return commit_shape{*workers, *schedulers, *window, *gap, *length, *iterations};
 }
 
-// Of a run that is the same.
+// Reads the manifest, and refuses one of another run.
 result<json> read_own_manifest(const fs::path& checkpoint, const checkpoint_identity& of) {
     auto manifest = read_manifest_of(checkpoint);
     if (!manifest)
         return manifest.failure();
-    const json program = manifest->value("program", json{});
-    if (!program.is_string())
+    const json& is = *manifest;
+    const auto program = is["program"].text();
+    if (!program)
         return bad_checkpoint(checkpoint, "it names no program");
-    if (program != of.program)
+    if (*program != of.program)
         return error{errc::usage, checkpoint.string() + ": is of the program \"" +
-                                      printable(program.get<std::string>(), name_bytes_shown) +
+                                      printable(*program, name_bytes_shown) +
                                       "\", and this app file's is \"" + of.program +
                                       "\"; name another checkpoint.directory"};
-    json settings = manifest->value("settings", json{}), own = as_json(of.settings);
+    json settings = is["settings"], own = as_json(of.settings);
     if (!settings.is_object())
         return bad_checkpoint(checkpoint, "its settings are none");
-    const json data = manifest->value("data", json::object()); // absent: as a former build wrote it
-    for (const data_digest& is : of.data) {
-        const auto was = data.find(is.key);
-        if (was == data.end())
+    for (const data_digest& now : of.data) {
+        const json* const was = is["data"].find(now.key); // absent: as a former build wrote it
+        if (was == nullptr)
             continue;
-        if (auto same = check_data(is, *was); !same)
+        if (auto same = check_data(now, *was); !same)
             return same.failure().code() == errc::data
                        ? bad_checkpoint(checkpoint, same.failure().message())
                        : same.failure().in(checkpoint.string());
-        settings.erase(is.key);
-        own.erase(is.key);
+        settings.erase(now.key);
+        own.erase(now.key);
     }
     if (const std::string different = difference(settings, own); !different.empty())
         return error{errc::usage, checkpoint.string() + ": is of another run: " + different +
@@ -262,7 +256,7 @@ bool is_whole(const fs::path& checkpoint, const checkpoint_identity& of) {
     const auto shape = read_shape(*manifest);
     if (!shape)
         return false;
-    const json& members = (*manifest)["members"];
+    const auto members = (*manifest)["members"].items();
     for (std::size_t m = 0; m < members.size(); ++m)
         if (!is_whole_member(checkpoint, member_name(m, shape->workers), members[m]))
             return false;
@@ -299,7 +293,7 @@ result<saved_commit> run_checkpoints::load(const fs::path& checkpoint, memory_po
     if (!shape)
         return bad_checkpoint(checkpoint, shape.failure().message());
     saved_commit commit{*shape, {}, {}};
-    const json& members = (*manifest)["members"];
+    const auto members = (*manifest)["members"].items();
     const std::uint64_t number = phase_of(checkpoint.filename().string()).value();
     for (std::size_t m = 0; m < members.size(); ++m) {
         auto member =

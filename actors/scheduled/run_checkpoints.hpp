@@ -27,11 +27,11 @@
 
 namespace troupe::scheduled {
 
-// What a checkpoint belongs to: a run goes on only from one of the same.
+// The identity of a checkpoint: a run goes on only from one of the same.
 struct checkpoint_identity {
     std::string program;
     std::vector<app_value> settings; // what the app file says and carry_over.hpp cannot change
-    // What the files among them hold. Their names may be others then.
+    // Digests of the files among them, whose names may be others then.
     std::vector<data_digest> data = {};
 };
 
@@ -39,7 +39,7 @@ struct checkpoint_identity {
 struct saved_commit {
     commit_shape shape;
     std::vector<saved_state> members;
-    // Of a run that is over, by member: what schedulers have ended with, if that was at a phase before the commit.
+    // Ends of a run that is over, by member: what schedulers have ended with, if that was at a phase before the commit.
     std::map<std::size_t, saved_state> ends;
 };
 
@@ -54,8 +54,10 @@ class run_checkpoints {
     result<std::optional<saved_commit>> latest(memory_pool& memory) const;
     // The folder of the newest checkpoint; empty if there is none.
     std::filesystem::path latest_folder() const;
-    // Writes a commit, and deletes all but the newest. Returns its folder.
+    // Writes a commit. Returns its folder.
     result<std::filesystem::path> save(const saved_commit& commit);
+    // Deletes all but the newest. Apart from save(), as a commit is saved whether others go or stay.
+    result<void> delete_older();
 
   private:
     run_checkpoints(checkpoint_folder folder, std::uint32_t keep, checkpoint_identity of)

@@ -1,4 +1,4 @@
-// What the app file says about a run of a program, apart from the program's own settings. Plain values; ranges and defaults
+// The app file's settings of a run of a program, apart from the program's own. Plain values; ranges and defaults
 // stand in schemas/program_app.capnp.
 #pragma once
 
@@ -12,7 +12,7 @@ enum class schedule_kind : std::uint8_t {
     rotation, // blocks pass from worker to worker
 };
 
-// What keeps variables that are updated together from disturbing each other.
+// The rule that keeps variables that are updated together from disturbing each other.
 enum class coupling : std::uint8_t {
     exact, // what others have changed is subtracted
     check, // variables that are correlated are not updated together
@@ -39,7 +39,7 @@ struct stop_settings {
     std::uint64_t sweeps = 0; // probes
     std::uint64_t phases = 0;
     double seconds = 0;
-    // Of programs that understand them (program::bounds).
+    // Bounds of programs that understand them (program::bounds).
     std::uint64_t length = 0;     // of a tour, or whatever else has a length
     std::uint64_t iterations = 0; // of each worker
 };

@@ -6,13 +6,12 @@
 
 #include "actors/checkpoint/file_writer.hpp"
 #include "actors/checkpoint/safetensors.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe::scheduled {
 
 namespace fs = std::filesystem;
-using json = nlohmann::ordered_json;
-
 namespace {
 
 constexpr const char* file_ending = ".safetensors";
@@ -43,7 +42,7 @@ json lists_of(const saved_state& state) {
     return lists;
 }
 
-// What is as in `part` is left out.
+// Tensors that are as in `part` are left out.
 void add_end(const saved_part& end, const saved_part& part, std::vector<named_tensor>& to) {
     for (std::size_t i = 0; i < end.names.size(); ++i) {
         const auto same = std::ranges::find(part.names, end.names[i]);
@@ -98,32 +97,64 @@ struct listed_member {
     std::optional<saved_state> ended; // without tensors
 };
 
-saved_state read_end(const json& map) {
+// Without tensors; none if something is missing or has another type.
+std::optional<saved_state> read_end(const json& map) {
+    const auto number = map["number"].count();
+    auto names = map["names"].texts();
+    const auto is_done = map["done"].boolean();
+    const auto milestones = map["milestones"].count<std::uint32_t>();
+    if (!number || !names || !is_done || !milestones)
+        return std::nullopt;
     saved_state end;
-    end.number = map.at("number").get<std::uint64_t>();
-    end.part.names = map.at("names").get<std::vector<std::string>>();
-    end.end.is_done = map.at("done").get<bool>();
-    end.milestones = map.at("milestones").get<std::uint32_t>();
+    end.number = *number;
+    end.part.names = std::move(*names);
+    end.end.is_done = *is_done;
+    end.milestones = *milestones;
     return end;
 }
 
-std::optional<listed_member> read_listed(const json& map) {
-    listed_member m;
-    try { // types that are not as written
-        m.file = map.at("file").get<std::string>();
-        m.hash = map.at("sha256").get<std::string>();
-        m.names = map.at("names").get<std::vector<std::string>>();
-        m.milestones = map.at("milestones").get<std::uint32_t>();
-        m.end = {map.value("stops_at", std::uint64_t{0}), map.value("done", false)};
-        for (const json& l : map.at("lists"))
-            m.lists.push_back({l.at("kind").get<std::string>(), l.at("number").get<std::uint64_t>(),
-                               l.at("tensors").get<std::size_t>(),
-                               l.value("turn", std::uint64_t{0})});
-        if (map.contains("end"))
-            m.ended = read_end(map["end"]);
-    } catch (const json::exception&) {
+// Zero or false if there is no such key, as a former build wrote it; none if it has another type.
+std::optional<std::uint64_t> count_or_zero(const json& map, const char* key) {
+    return map.contains(key) ? map[key].count() : std::uint64_t{0};
+}
+std::optional<bool> truth_or_false(const json& map, const char* key) {
+    return map.contains(key) ? map[key].boolean() : false;
+}
+
+std::optional<listed_member::list> read_list(const json& map) {
+    auto kind = map["kind"].text();
+    const auto number = map["number"].count();
+    const auto tensors = map["tensors"].count<std::size_t>();
+    const auto turn = count_or_zero(map, "turn");
+    if (!kind || !number || !tensors || !turn)
         return std::nullopt;
+    return listed_member::list{std::move(*kind), *number, *tensors, *turn};
+}
+
+std::optional<listed_member> read_listed(const json& map) {
+    auto file = map["file"].text(), hash = map["sha256"].text();
+    auto names = map["names"].texts();
+    const auto milestones = map["milestones"].count<std::uint32_t>();
+    const auto stops_at = count_or_zero(map, "stops_at");
+    const auto is_done = truth_or_false(map, "done");
+    if (!file || !hash || !names || !milestones || !stops_at || !is_done ||
+        !map["lists"].is_array())
+        return std::nullopt;
+    listed_member m{std::move(*file),
+                    std::move(*hash),
+                    std::move(*names),
+                    {},
+                    {*stops_at, *is_done},
+                    *milestones,
+                    {}};
+    for (const json& item : map["lists"].items()) {
+        auto list = read_list(item);
+        if (!list)
+            return std::nullopt;
+        m.lists.push_back(std::move(*list));
     }
+    if (map.contains("end") && !(m.ended = read_end(map["end"])))
+        return std::nullopt;
     for (const auto& l : m.lists)
         if (l.tensors > limits::frame_tensors_max ||
             (l.kind != "phase" && l.kind != "probe" && l.kind != "deltas" && l.kind != "block") ||
@@ -145,7 +176,7 @@ result<safetensors_file> read_tensors(const fs::path& file, const std::string& h
     return adopted ? adopted : adopted.failure().in(file.string());
 }
 
-// Of the file's bytes, of which few are held; empty if it cannot be read.
+// The hash of the file's bytes, of which few are held; empty if it cannot be read.
 std::string hash_of(const fs::path& file) {
     std::ifstream in{file, std::ios::binary};
     std::vector<char> piece(1u << 20);
@@ -176,8 +207,7 @@ result<json> write_member(const fs::path& folder, const std::string& name, const
     for (const named_tensor& t : tensors)
         pieces.push_back(t.bytes);
     const std::string file = name + file_ending;
-    auto written =
-        write_file({folder / file, folder / file, "another checkpoint.directory"}, pieces);
+    auto written = write_file({folder / file, folder / file}, pieces);
     if (!written)
         return written.failure();
     json listed{{"file", file},

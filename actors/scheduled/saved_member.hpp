@@ -12,9 +12,8 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/scheduled/saved_state.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::scheduled {
 
@@ -26,9 +25,8 @@ std::string member_name(std::size_t member, std::size_t workers);
 
 // Writes the file into `folder`, and returns what the manifest is to say. `ended`: what a scheduler has ended with, if that
 // was before; else null. What of it is as in the state is not written twice.
-result<nlohmann::ordered_json> write_member(const std::filesystem::path& folder,
-                                            const std::string& name, const saved_state& state,
-                                            const saved_state* ended);
+result<json> write_member(const std::filesystem::path& folder, const std::string& name,
+                          const saved_state& state, const saved_state* ended);
 
 struct saved_member {
     saved_state state;
@@ -36,11 +34,9 @@ struct saved_member {
 };
 // `number`: the phase of the checkpoint.
 result<saved_member> read_member(const std::filesystem::path& folder, const std::string& name,
-                                 const nlohmann::ordered_json& map, std::uint64_t number,
-                                 memory_pool& memory);
+                                 const json& map, std::uint64_t number, memory_pool& memory);
 
 // Whether the file is as it was written. It is read, but not held.
-bool is_whole_member(const std::filesystem::path& folder, const std::string& name,
-                     const nlohmann::ordered_json& map);
+bool is_whole_member(const std::filesystem::path& folder, const std::string& name, const json& map);
 
 } // namespace troupe::scheduled

@@ -1,4 +1,4 @@
-// What an actor of a run of a program is at a phase, as a value and as SavedState of schemas/scheduled.capnp.
+// The state of an actor of a run of a program at a phase, as a value and as SavedState of schemas/scheduled.capnp.
 //
 // Threads: values. Errors: errc::protocol for messages whose lists and attachments do not agree.
 #pragma once
@@ -23,7 +23,7 @@ struct saved_state {
     std::uint64_t number = 0; // the phase
     saved_part part;
     std::vector<phase> phases; // of a scheduler: its own from `number` on that have been chosen
-    // Of a scheduler: those before `number` that are still needed. Of a worker: to be applied as soon as its part is loaded
+    // A scheduler's deltas before `number` that are still needed. A worker's: to be applied as soon as its part is loaded
     // (carry_over.hpp).
     std::deque<phase_deltas> deltas;
     std::uint32_t milestones = 0;   // probes that have been concluded

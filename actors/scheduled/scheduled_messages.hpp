@@ -13,6 +13,6 @@ using scheduled_messages =
                  proto::LostPairsDue, proto::CommitComplete, proto::Phase, proto::Partial,
                  proto::PhasePassed, proto::BlockTurn, proto::Deltas, proto::PhasesDone,
                  proto::ProbeDone, proto::MarkPhase, proto::StateSaved, proto::ProgramEnded,
-                 proto::CommitDue, proto::TimeIsUp>;
+                 proto::CommitDue, proto::TimeIsUp, proto::WriteEnd>;
 
 } // namespace troupe::scheduled

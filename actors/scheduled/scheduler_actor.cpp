@@ -325,7 +325,7 @@ void scheduler_actor::conclude(std::uint64_t number) {
         [this, number](standing& now) {
             ++milestones_;
             show_progress();
-            // Of those that were under way when the run was over nobody is told.
+            // Nobody is told of those that were under way when the run was over.
             const bool is_of_run = options_.result_is_with_workers || end_.phase == 0;
             if (options_.shape.scheduler == 0 && is_of_run) {
                 frame_builder<proto::ProbeDone> news;

@@ -90,7 +90,7 @@ class scheduler_actor final : public actor {
     template <class T>
     void compute(step::kind kind, std::uint64_t number, bool is_small,
                  std::function<result<T>()> work, std::function<void(T&)> then);
-    // Of the part: on a device, or in a handler.
+    // The part chooses: on a device, or in a handler.
     static result<choice> choose(scheduler_part& part, std::uint64_t number, std::uint64_t seed,
                                  const std::optional<rotation>& ring);
     void send_chosen(choice made);

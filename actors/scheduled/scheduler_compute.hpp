@@ -6,7 +6,7 @@
 
 namespace troupe::scheduled {
 
-// What is of a few numbers is computed in the handler: handing it to a device would take longer.
+// Work on a few numbers is done in the handler: handing it to a device would take longer.
 template <class T>
 void scheduler_actor::compute(step::kind kind, std::uint64_t number, bool is_small,
                               std::function<result<T>()> work, std::function<void(T&)> then) {

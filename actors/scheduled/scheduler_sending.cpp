@@ -1,4 +1,4 @@
-// What a scheduler tells of its phases and of its state, and where the run stops.
+// The scheduler's messages about its phases and its state, and where the run stops.
 #include <algorithm>
 #include <array>
 

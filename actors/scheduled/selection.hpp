@@ -34,7 +34,7 @@ class selection {
     // The size of a variable's last change, or of the one that is expected of it. Finite and not negative.
     virtual void note_change(std::int64_t variable, double size) = 0;
 
-    // What differs from a new one.
+    // The numbers in which it differs from a new one.
     virtual std::vector<double> state() const = 0;
     virtual result<void> restore(std::span<const double> state) = 0;
 };

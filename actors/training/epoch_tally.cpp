@@ -59,6 +59,7 @@ result<epoch_report> epoch_tally::evaluate(proto::EvaluationDone::Reader body,
     if (start_.classifies)
         report.test_accuracy = mean(static_cast<double>(body.getCorrect()), body.getCounted());
     report.seconds = seconds;
+    report.rates = start_.rates;
     report.samples_per_second =
         seconds > 0 ? static_cast<double>(progress_.samples_done) / seconds : 0;
     return report;

@@ -25,7 +25,8 @@ struct epoch_start {
     std::size_t stages = 0;    // of a replica
     std::size_t leader =
         0; // the first stage that has parameters, whose version counts as the run's
-    bool classifies = false;  // labels are classes, so that outputs can be right
+    bool classifies = false; // labels are classes, so that outputs can be right
+    epoch_rates rates;
     weight_version version{}; // of the run before the epoch
     time_point began{};
 };

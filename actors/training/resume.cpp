@@ -1,18 +1,23 @@
 #include "actors/training/resume.hpp"
 
+#include <capnp/message.h>
+
 #include <algorithm>
 #include <ranges>
 #include <set>
 
 #include "actors/app_file/app_file.hpp"
 #include "actors/pipeline/replica_sync.hpp"
-#include "actors/pipeline/run_shape.hpp"
+#include "actors/training/plan/planned_rate.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "kernels/graph/stage_program.hpp"
+#include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/optimizer.hpp"
+#include "kernels/optim/run_shape.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 #include "schemas/base/printable.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe {
 
@@ -166,6 +171,31 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved,
     }
 }
 
+// Notes that a schedule which ends with the run ends elsewhere than in the run that saved.
+void note_schedule(proto::App::Reader app, const data_sets& data, const checkpoint_info& saved,
+                   std::vector<std::string>& notes) {
+    const auto train = app.getTrain();
+    const auto schedule = train.getSchedule();
+    const std::uint32_t then = saved.progress.epochs;
+    if (then == 0 || then == train.getEpochs() || !(schedule.isCosine() || schedule.isPolynomial()))
+        return;
+    capnp::MallocMessageBuilder message;
+    message.setRoot(train);
+    auto earlier = message.getRoot<proto::Train>();
+    earlier.setEpochs(then);
+    const auto rate_of = [&](proto::Train::Reader of) {
+        const auto rates =
+            make_learning_rates(of, data.train.size(), replicas_in_turn(app.getTopology()));
+        return digits_of(rates(saved.progress.minibatches_done));
+    };
+    notes.push_back("--resume: " + saved.folder.string() + " was saved by a run of " +
+                    counted(then, "epoch") + ", and this one has " +
+                    std::to_string(train.getEpochs()) + ": " + active_key(schedule) +
+                    " (train.schedule) ends with its last minibatch, and so the learning rate "
+                    "goes on at " +
+                    rate_of(train) + " instead of " + rate_of(earlier));
+}
+
 result<void> load_latest(proto::App::Reader app, const data_sets& data,
                          const checkpoint_info& latest, checkpoints& out) {
     if (const auto others = other_than_saved(app, data, latest.progress); !others.empty())
@@ -174,8 +204,10 @@ result<void> load_latest(proto::App::Reader app, const data_sets& data,
                                       "; resume with the same, or train into another folder" +
                                       advice_on_weights(app.getModel(), data, latest)};
     auto loaded = load_usable(latest);
-    if (loaded)
+    if (loaded) {
         note_optimizer(app, *loaded, out.notes);
+        note_schedule(app, data, latest, out.notes);
+    }
     if (!loaded && loaded.failure().code() == errc::data)
         return error{errc::data, loaded.failure().message() + advice_on_damage(latest)};
     if (!loaded)

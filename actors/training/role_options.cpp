@@ -65,7 +65,7 @@ std::uint32_t server_worker(const plan& p, std::uint32_t stage, std::uint32_t re
 }
 
 void write_options(proto::Spawn::Builder to, proto::App::Reader app, const plan& p,
-                   const planned_actor& actor, std::uint64_t minibatches) {
+                   const planned_actor& actor, std::uint64_t samples) {
     const auto options = [&]<class Options>() {
         to.setOptionsType(type_id_of<Options>());
         auto made = to.getOptions().template initAs<Options>();
@@ -76,7 +76,7 @@ void write_options(proto::Spawn::Builder to, proto::App::Reader app, const plan&
     case run_role::stage: {
         auto stage = options.operator()<proto::StageOptions>();
         write_stage(stage, app, p, actor);
-        stage.setMinibatches(minibatches);
+        stage.setSamples(samples);
         break;
     }
     case run_role::reducer:
@@ -87,7 +87,7 @@ void write_options(proto::Spawn::Builder to, proto::App::Reader app, const plan&
         break;
     case run_role::shard: {
         auto shard = options.operator()<proto::ShardOptions>();
-        shard.setMinibatches(minibatches);
+        shard.setSamples(samples);
         shard.setWorkers(workers_of(p, actor.stage));
         break;
     }

@@ -6,9 +6,9 @@
 
 namespace troupe {
 
-// Writes the options of this actor's role. `minibatches`: number of minibatches in the whole run.
+// Writes the options of this actor's role. `samples`: in an epoch of the run.
 void write_options(proto::Spawn::Builder to, proto::App::Reader app, const plan& p,
-                   const planned_actor& actor, std::uint64_t minibatches);
+                   const planned_actor& actor, std::uint64_t samples);
 
 // The number of a replica among the workers of its stage's parameter server: its own, or with `node_servers` its node's.
 // Nodes are numbered in the order of their first replicas.

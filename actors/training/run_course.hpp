@@ -23,7 +23,7 @@
 #include <optional>
 #include <set>
 
-#include "actors/pipeline/run_shape.hpp"
+#include "kernels/optim/run_shape.hpp"
 
 namespace troupe {
 
@@ -58,7 +58,9 @@ class run_course {
     // The epoch that is running, or the next one.
     std::uint32_t epoch() const noexcept { return epoch_; }
     const run_shape& shape() const noexcept { return options_.shape; }
-    bool saves() const noexcept { return options_.saves; }                        // checkpoints
+    bool saves() const noexcept { return options_.saves; } // checkpoints
+    // No epoch follows the checkpoint that is due or being written.
+    bool is_last() const { return stopping_ || epoch_ >= options_.shape.epochs; }
     std::uint64_t minibatches_done() const noexcept { return minibatches_done_; } // in all epochs
     // Minibatches of the epoch that were done before this run resumed it.
     std::uint64_t minibatches_done_of_epoch() const;
@@ -99,7 +101,6 @@ class run_course {
     std::size_t answers() const;
     bool is_due(std::size_t placement) const;
     run_phase after_epoch() const;
-    bool is_last() const { return stopping_ || epoch_ >= options_.shape.epochs; }
 
     run_course_options options_;
     run_phase phase_;

@@ -46,7 +46,9 @@ std::string how_to_go_on(const run_standing& run) {
 }
 
 error ended_by_loss(const run_standing& run, const error& why, const std::string& what) {
-    return {errc::lost, why.message() + "; it carried " + what + how_to_go_on(run)};
+    // A node that has given the run up is there, and nothing is wrong with what it carried.
+    const std::string carried = why.code() == errc::refused ? "" : "; it carried " + what;
+    return {errc::lost, why.message() + carried + how_to_go_on(run)};
 }
 
 std::string carried_by(actor_address who, const plan& p, const training_cast& cast) {
@@ -98,6 +100,8 @@ error advised(const run_standing& run, const error& why, const memory_ways& ways
         return {why.code(),
                 why.message() + "; a smaller learning_rate (train.optimizer) may help" +
                     (run.checkpoint ? "; the last good checkpoint is " + *run.checkpoint : "")};
+    if (why.code() == errc::lost) // of a device, or of more replicas than an update can do without
+        return {why.code(), why.message() + how_to_go_on(run)};
     return why;
 }
 

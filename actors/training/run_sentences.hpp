@@ -41,7 +41,8 @@ struct memory_ways {
     bool more_stages = false;
     std::string elsewhere; // a part of memory_advice
 };
-// `why`, an error of computing, with advice: exhausted refers to memory, numeric to the loss or the weights.
+// `why`, an error of computing, with advice: exhausted refers to memory, numeric to the loss or the weights, lost to what a
+// stage needs beside its neighbours.
 error advised(const run_standing& run, const error& why, const memory_ways& ways);
 
 } // namespace troupe

@@ -11,6 +11,8 @@ namespace troupe {
 
 namespace {
 
+constexpr const char* last_checkpoint = "the last checkpoint";
+
 run_course_options course_of(const trainer_options& o) {
     run_course_options c;
     c.measures = needs_layer_times(o.app.app(), o.devices);
@@ -43,7 +45,7 @@ trainer::trainer(actor_context& context, trainer_options options)
     : actor{context}, options_{std::move(options)}, course_{course_of(options_)},
       devices_{std::move(options_.devices)},
       checkpoints_{*this, options_.io,
-                   [this](const result<std::string>& folder) { checkpoint_done(folder); }} {
+                   [this](const trainer_checkpoint::outcome& done) { checkpoint_done(done); }} {
     TROUPE_CHECK(options_.listener != nullptr, "a trainer has a listener");
     on<proto::LayerTimes>(&trainer::layer_times);
     on<proto::ProfileFailed>(&trainer::profile_failed);
@@ -62,6 +64,7 @@ trainer::trainer(actor_context& context, trainer_options options)
     on<proto::NodeLost>(&trainer::node_lost);
     on<proto::MemberList>(&trainer::members_listed);
     on<proto::StopRun>(&trainer::stop);
+    on<proto::SaveAgain>(&trainer::save_again);
 }
 
 // ---- the course -----------------------------------------------------------------------------------------------------
@@ -151,6 +154,7 @@ void trainer::train() {
          .stages = plan_.stages.size(),
          .leader = leader_of(plan_),
          .classifies = options_.app.app().getModel().getLoss().isCrossEntropy(),
+         .rates = rates_of(options_.app.app(), course_.shape(), course_.epoch()),
          .version = tally_.version(),
          .began = now()}};
     frame_builder<proto::RunEpoch> request;
@@ -167,7 +171,7 @@ void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) 
     if (!placement || cast_.stage_at(*placement) + 1 != plan_.stages.size())
         return reject("the sender is not the last stage of a replica");
     if (auto counted = tally_.count(body, now()); !counted)
-        return fail(counted.failure());
+        return finish(counted.failure());
     tell(news_of(tally_.progress()));
 }
 
@@ -178,10 +182,11 @@ void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& 
     if (!placement || !take(run_phase::training, *placement))
         return;
     if (auto agreed = tally_.end_stage(body, now()); !agreed)
-        return fail(agreed.failure());
+        return finish(agreed.failure());
     if (!course_.may_end_after(body.getMinibatches()))
-        return fail({errc::protocol, "an epoch ends that has run " +
-                                         std::to_string(body.getMinibatches()) + " minibatches"});
+        return finish(error{errc::protocol, "an epoch ends that has run " +
+                                                std::to_string(body.getMinibatches()) +
+                                                " minibatches"});
     add_epoch(report_.stages[*placement], body, report_.epochs.empty());
     go_on(body.getMinibatches());
 }
@@ -194,7 +199,7 @@ void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f
         return;
     auto report = tally_.evaluate(body, options_.data->test.size());
     if (!report)
-        return fail(report.failure());
+        return finish(report.failure());
     report_.epochs.push_back(*report);
     tell(news_of(*report));
     go_on();
@@ -207,29 +212,68 @@ void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
         !take(run_phase::snapshotting, body.getStage()))
         return;
     if (tally_.version_of(body.getStage()) != weight_version{body.getWeightVersion()})
-        return fail(
-            {errc::protocol, "a snapshot is of another weight version than the epoch ended with"});
+        return finish(error{errc::protocol,
+                            "a snapshot is of another weight version than the epoch ended with"});
     checkpoints_.keep(body.getStage(), current());
     go_on();
 }
 
-// Has no effect if the run has finished meanwhile.
-void trainer::checkpoint_done(const result<std::string>& folder) {
+// Has no effect if the run has finished meanwhile. The last checkpoint is what the run is for: without it the run is not
+// over, but needs its actors no more.
+void trainer::checkpoint_done(const trainer_checkpoint::outcome& outcome) {
+    const result<std::string>& folder = outcome.folder;
     if (course_.take(run_phase::restoring))
-        return folder ? go_on() : fail(folder.failure());
-    if (!course_.take(run_phase::writing))
+        return folder ? go_on() : finish(folder.failure());
+    if (course_.phase() != run_phase::writing)
         return;
-    if (!folder) {
+    if (!folder && !may_be_written_later(folder.failure())) {
         const error why = folder.failure().in("saving a checkpoint");
-        return why.code() == errc::numeric ? fail_computing(why) : fail(why);
+        return why.code() == errc::numeric ? fail_computing(why) : finish(why);
+    }
+    if (!folder && course_.is_last()) {
+        if (!disk_.checkpoints.is_kept())
+            let_actors_go(std::nullopt);
+        const auto wait = disk_.checkpoints.keep(folder.failure());
+        if (!wait)
+            return finish(given_up_unwritten(last_checkpoint, folder.failure(),
+                                             how_to_go_on({course_, report_.checkpoint})));
+        if (disk_.checkpoints.fail())
+            tell(run_note{kept_unwritten(last_checkpoint, folder.failure())});
+        after(*wait, frame_builder<proto::SaveAgain>{});
+        return;
+    }
+    course_.take(run_phase::writing);
+    if (!folder) {
+        checkpoints_.let_go();
+        if (disk_.checkpoints.fail())
+            tell(run_note{goes_on_unwritten("a checkpoint", folder.failure(),
+                                            next_is_tried(report_.checkpoint.value_or("")))});
+        return go_on();
     }
     report_.checkpoint = *folder;
+    if (const std::uint64_t failures = disk_.checkpoints.succeed(); failures > 0)
+        tell(run_note{disk_.checkpoints.is_kept() ? written_after_all(last_checkpoint)
+                                                  : written_again("checkpoints", failures)});
+    if (!outcome.undeleted)
+        disk_.deletions.succeed();
+    else if (disk_.deletions.fail())
+        tell(run_note{older_stay(*outcome.undeleted)});
     go_on();
+}
+
+void trainer::save_again(proto::SaveAgain::Reader, const frame& f) {
+    if (f.from() != self())
+        return reject("only the trainer tells itself so");
+    if (course_.phase() == run_phase::writing)
+        carry_out(run_phase::writing);
 }
 
 // ---- ends -------------------------------------------------------------------------------------------------------------
 
 void trainer::stop(proto::StopRun::Reader, const frame&) {
+    if (disk_.checkpoints.is_kept())
+        return finish(stopped_unwritten(last_checkpoint, disk_.checkpoints.reason(),
+                                        how_to_go_on({course_, report_.checkpoint})));
     const bool again = course_.stopping();
     if (course_.stop())
         return finish(
@@ -239,6 +283,8 @@ void trainer::stop(proto::StopRun::Reader, const frame&) {
 }
 
 void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
+    if (disk_.checkpoints.is_kept())
+        return;
     const error why = read_failure(body.getFailure());
     if (f.from() == source_)
         return fail_computing(why);
@@ -251,8 +297,8 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
         const bool counts = !plan_.sync.node_servers || course_.has_lost(cast_.replica_at(*other));
         return counts && goes_on_without({*other}, why)
                    ? void()
-                   : fail(ended_by_loss({course_, report_.checkpoint}, why,
-                                        cast_.describe(*other) + " (noticed by " + stage + ")"));
+                   : finish(ended_by_loss({course_, report_.checkpoint}, why,
+                                          cast_.describe(*other) + " (noticed by " + stage + ")"));
     }
     if (course_.is_joining(cast_.replica_at(*placement)))
         return lose_replica(*placement, why); // the newcomer cannot begin
@@ -267,8 +313,8 @@ void trainer::on_down(actor_address who, const error& why) {
             return;
         what = carried_by(who, plan_, cast_);
     }
-    fail(ended_by_loss({course_, report_.checkpoint}, why,
-                       what.empty() ? "the measurement of layers" : what));
+    finish(ended_by_loss({course_, report_.checkpoint}, why,
+                         what.empty() ? "the measurement of layers" : what));
 }
 
 // The owner waits for finished(); an actor that ends by a bug, or with its node, must not leave it waiting.
@@ -278,19 +324,32 @@ void trainer::on_end() {
 }
 
 void trainer::on_rejected(proto::Rejected::Reader body, const frame& f) {
-    if (body.getGone())
+    if (body.getGone() || disk_.checkpoints.is_kept())
         return; // on_down() says why
     // Any actor may write to this one; only an actor that it sends messages to can have refused one.
     if (f.from() == source_ || f.from() == devices_.profiler() || devices_.has_agent(f.from()) ||
         std::ranges::count(cast_.all(run_role::stage), f.from()) > 0)
-        fail(read_failure(body).in("a message was refused"));
+        finish(read_failure(body).in("a message was refused"));
 }
 
 void trainer::fail_computing(const error& why, const plan_device* where) {
     const memory_advice& more = options_.more_memory;
-    fail(advised({course_, report_.checkpoint}, why,
-                 {.more_stages = plan_.stages.empty() || plan_.stages.size() < plan_.layers.size(),
-                  .elsewhere = where != nullptr && is_gpu(*where) ? more.of_gpus : more.of_host}));
+    finish(
+        advised({course_, report_.checkpoint}, why,
+                {.more_stages = plan_.stages.empty() || plan_.stages.size() < plan_.layers.size(),
+                 .elsewhere = where != nullptr && is_gpu(*where) ? more.of_gpus : more.of_host}));
+}
+
+void trainer::let_actors_go(const std::optional<error>& failure) {
+    unwatch(source_);
+    for (const actor_address stage : cast_.all(run_role::stage))
+        unwatch(stage);
+    for (const actor_address agent : cast_.agents()) {
+        unwatch(agent);
+        send(agent, release_message(options_.run, failure));
+    }
+    if (source_)
+        runtime().end(source_, {errc::cancelled, "the run is over"});
 }
 
 void trainer::finish(std::optional<error> failure) {
@@ -298,15 +357,8 @@ void trainer::finish(std::optional<error> failure) {
         return;
     course_.fail();
     report_.failure = std::move(failure);
-    unwatch(source_);
-    for (const actor_address stage : cast_.all(run_role::stage))
-        unwatch(stage);
-    for (const actor_address agent : cast_.agents()) {
-        unwatch(agent);
-        send(agent, release_message(options_.run, report_.failure));
-    }
-    if (source_)
-        runtime().end(source_, {errc::cancelled, "the run is over"});
+    if (!disk_.checkpoints.is_kept())
+        let_actors_go(report_.failure);
     tell(news_of(report_, options_.data->train.classes));
     quit();
 }

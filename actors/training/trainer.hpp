@@ -7,8 +7,9 @@
 // come, trainer_checkpoint.hpp is the checkpoints. A run that is stopped finishes with errc::cancelled.
 //
 // Threads: an actor's. What blocks or computes is done on `io`.
-// Errors: a lost stage or node finishes the run with errc::lost and a sentence that names it, unless the way in which
-// replicas agree bears its loss (trainer_replicas.cpp).
+// Errors: a checkpoint that cannot be written is a note, and the last one, which is the run's result, is tried again
+// (unwritten.hpp). A lost stage or node finishes the run with errc::lost and a sentence that names it, unless the way in
+// which replicas agree bears its loss (trainer_replicas.cpp).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "actors/data/samples/dataset.hpp"
+#include "actors/run/unwritten.hpp"
 #include "actors/runtime/actor.hpp"
 #include "actors/training/epoch_tally.hpp"
 #include "actors/training/plan/plan.hpp"
@@ -92,13 +94,14 @@ class trainer final : public actor {
     void ask_for(std::size_t actor);
     void connect();
     void train();
-    void checkpoint_done(const result<std::string>& folder);
+    void checkpoint_done(const trainer_checkpoint::outcome& outcome);
+    void save_again(proto::SaveAgain::Reader body, const frame& f);
     bool goes_on_without(const std::vector<std::size_t>& placements, const error& why);
     void lose_replica(std::size_t placement, const error& why);
     bool let_one_join();
     void introduce(std::size_t placement); // tells the peers of its stage of it
+    void let_actors_go(const std::optional<error>& failure);
     void finish(std::optional<error> failure);
-    void fail(const error& why) { finish(why); }
     // `why` is an error of computing; `where`: of a device that is known.
     void fail_computing(const error& why, const plan_device* where = nullptr);
     template <class News>
@@ -120,6 +123,9 @@ class trainer final : public actor {
     epoch_tally tally_; // of the epoch that is running or over
     run_report report_;
     trainer_checkpoint checkpoints_;
+    struct {
+        unwritten checkpoints, deletions;
+    } disk_;
 };
 
 } // namespace troupe

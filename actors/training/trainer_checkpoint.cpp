@@ -50,9 +50,10 @@ result<std::string> write_all(checkpoint_store& store, const checkpoint_progress
 } // namespace
 
 trainer_checkpoint::trainer_checkpoint(actor& owner, std::shared_ptr<device> io, done_handler done)
-    : io_{std::move(io)}, done_{std::move(done)}, work_{owner,
-                                                        [this](const std::string&,
-                                                               const error& why) { done_(why); }} {}
+    : io_{std::move(io)}, done_{std::move(done)}, work_{owner, [this](const std::string&,
+                                                                      const error& why) {
+                                                            done_({why});
+                                                        }} {}
 
 void trainer_checkpoint::restore(std::shared_ptr<const loaded_checkpoint> from,
                                  const std::vector<planned_stage>& stages) {
@@ -68,7 +69,7 @@ void trainer_checkpoint::restore(std::shared_ptr<const loaded_checkpoint> from,
                             }
                             return {};
                         },
-                        .then = [this, folder = std::move(folder)] { done_(folder); }});
+                        .then = [this, folder = std::move(folder)] { done_({folder}); }});
 }
 
 const weights* trainer_checkpoint::restored(std::size_t stage) const {
@@ -77,6 +78,7 @@ const weights* trainer_checkpoint::restored(std::size_t stage) const {
 
 void trainer_checkpoint::let_go() {
     restored_.reset();
+    snapshots_.clear();
 }
 
 void trainer_checkpoint::keep(std::size_t stage, frame_ptr snapshot) {
@@ -89,20 +91,27 @@ void trainer_checkpoint::write(std::shared_ptr<checkpoint_store> store,
                                const checkpoint_progress& progress,
                                const std::vector<planned_stage>& stages) {
     auto folder = std::make_shared<std::string>();
+    auto deleted = std::make_shared<result<void>>();
     std::vector<layer_range> layers;
     for (const planned_stage& stage : stages)
         layers.push_back(stage.layers);
-    work_.submit(*io_,
-                 {.work = [store = std::move(store), progress, layers = std::move(layers),
-                           layouts = layouts_of(stages), snapshots = std::exchange(snapshots_, {}),
-                           folder](compute_context&) -> result<void> {
-                      auto written = write_all(*store, progress, layers, layouts, snapshots);
-                      if (!written)
-                          return written.failure();
-                      *folder = std::move(written).value();
-                      return {};
-                  },
-                  .then = [this, folder] { done_(*folder); }});
+    work_.submit(
+        *io_,
+        {.work = [store = std::move(store), progress, layers = std::move(layers),
+                  layouts = layouts_of(stages), snapshots = snapshots_, folder,
+                  deleted](compute_context&) -> result<void> {
+             auto written = write_all(*store, progress, layers, layouts, snapshots);
+             if (!written)
+                 return written.failure();
+             *folder = std::move(written).value();
+             *deleted = store->delete_older();
+             return {};
+         },
+         .then =
+             [this, folder, deleted] {
+                 snapshots_.clear();
+                 done_({*folder, *deleted ? std::nullopt : std::optional{deleted->failure()}});
+             }});
 }
 
 checkpoint_progress progress_of(const run_course& course, weight_version version,
@@ -115,6 +124,7 @@ checkpoint_progress progress_of(const run_course& course, weight_version version
     progress.seed = app.getTrain().getSeed();
     progress.batch = course.shape().batch.at(course.epoch());
     progress.train_samples = data.train.size();
+    progress.epochs = course.shape().epochs;
     progress.model = render_app(app.getModel());
     progress.vocabulary_sha256 = data.vocabulary_sha256;
     progress.optimizer = active_key(app.getTrain().getOptimizer());

@@ -2,7 +2,7 @@
 // of all its stages, checked against the model.
 //
 // One checkpoint is read or written at a time; `done` is called in the actor, with the checkpoint's folder or with what has
-// failed.
+// failed. The snapshots of a checkpoint that could not be written are kept, so that it may be written later.
 //
 // Threads: its actor's; the work is done on `io`. Ownership: a member of the actor, like the work_queue that it has.
 #pragma once
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,11 @@ namespace troupe {
 
 class trainer_checkpoint {
   public:
-    using done_handler = std::function<void(const result<std::string>& folder)>;
+    struct outcome {
+        result<std::string> folder;
+        std::optional<error> undeleted = {}; // older checkpoints that should be gone
+    };
+    using done_handler = std::function<void(const outcome&)>;
 
     trainer_checkpoint(actor& owner, std::shared_ptr<device> io, done_handler done);
 
@@ -33,10 +38,10 @@ class trainer_checkpoint {
                  const std::vector<planned_stage>& stages);
     // The weights of a stage; null: fresh weights. After restore() it may be called only when `done` has been.
     const weights* restored(std::size_t stage) const;
-    void let_go(); // of the restored weights
+    void let_go(); // of the restored weights, and of snapshots
 
     void keep(std::size_t stage, frame_ptr snapshot);
-    // Writes the snapshots, which have been kept of all stages, and lets go of them.
+    // Writes the snapshots, which have been kept of all stages, and lets go of them once they are written.
     void write(std::shared_ptr<checkpoint_store> store, const checkpoint_progress& progress,
                const std::vector<planned_stage>& stages);
 

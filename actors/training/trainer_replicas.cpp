@@ -24,15 +24,16 @@ std::vector<plan_device> devices_in_use(const training_cast& cast, const run_cou
 
 } // namespace
 
-// Called when these are lost: what is on a node, or one stage that is out of its neighbours' reach.
+// Called when these are lost: what is on a node, which may have stopped in order, or one stage that is out of its
+// neighbours' reach.
 bool trainer::goes_on_without(const std::vector<std::size_t>& placements, const error& why) {
     std::map<std::uint32_t, std::size_t> lost; // by replica, one of its placements
     for (const std::size_t placement : placements) {
         const std::uint32_t replica = cast_.replica_at(placement);
         if (course_.has_lost(replica))
             continue;
-        if (why.code() != errc::lost || told_ != told::started ||
-            course_.phase() == run_phase::finished || !can_go_on_without(replica, plan_, cast_))
+        if (told_ != told::started || course_.phase() == run_phase::finished ||
+            !can_go_on_without(replica, plan_, cast_))
             return false;
         lost.emplace(replica, placement);
     }

@@ -36,7 +36,7 @@ void trainer::layer_times(proto::LayerTimes::Reader body, const frame& f) {
         return;
     unwatch(devices_.profiler());
     if (body.getNanoseconds().size() != count_layers(options_.app.app().getModel()))
-        return fail({errc::protocol, "the measured layer times do not fit the model"});
+        return finish(error{errc::protocol, "the measured layer times do not fit the model"});
     for (const std::uint64_t ns : body.getNanoseconds())
         layer_ns_.push_back(static_cast<double>(ns));
     go_on();
@@ -45,7 +45,7 @@ void trainer::layer_times(proto::LayerTimes::Reader body, const frame& f) {
 void trainer::place() {
     auto made = make_plan({options_.app.app(), devices_.all(), std::move(layer_ns_)});
     if (!made)
-        return fail(options_.app.at_its_place(made.failure()));
+        return finish(options_.app.at_its_place(made.failure()));
     plan_ = std::move(made).value();
     cast_ = training_cast{options_.run, plan_.actors};
     course_.set_stages(plan_.stages.size(), cast_.placements());
@@ -60,8 +60,7 @@ void trainer::place() {
 
 void trainer::ask_for(std::size_t actor) {
     frame_builder<proto::Spawn> request = cast_.ask(actor);
-    write_options(request.body(), options_.app.app(), plan_, cast_[actor],
-                  course_.shape().minibatches());
+    write_options(request.body(), options_.app.app(), plan_, cast_[actor], course_.shape().samples);
     watch(cast_.agent_of(actor));
     send(cast_.agent_of(actor), std::move(request));
 }
@@ -76,14 +75,14 @@ void trainer::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
     const planned_actor& who = cast_[answer->member];
     if (course_.is_joining(who.replicas[0]))
         return lose_replica(*cast_.placement_of(who.replicas[0], who.stage), why);
-    fail(why);
+    finish(why);
 }
 
 void trainer::spawned(proto::Spawned::Reader body, const frame& f) {
     const auto answer = cast_.enter(body, f.from());
     if (!answer)
         return answer.failure().code() == errc::refused
-                   ? fail({errc::protocol, answer.failure().message()})
+                   ? finish(error{errc::protocol, answer.failure().message()})
                    : reject(answer.failure().message());
     const planned_actor& who = cast_[answer->member];
     if (!answer->is_wanted)

@@ -11,7 +11,7 @@ using training_control_messages =
                  proto::RunEvaluation, proto::StopData, proto::MinibatchDone, proto::StageEpochDone,
                  proto::EvaluationDone, proto::TakeSnapshot, proto::Snapshot, proto::ProfileModel,
                  proto::LayerTimes, proto::ProfileFailed, proto::ReplicaLost,
-                 proto::MinibatchesLost, proto::ReplicaJoined>;
+                 proto::MinibatchesLost, proto::ReplicaJoined, proto::SaveAgain>;
 
 // All messages between the actors of a training run.
 std::vector<message_type> training_messages();

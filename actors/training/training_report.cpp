@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "actors/pipeline/replica_sync.hpp"
 #include "actors/training/plan/plan.hpp"
 #include "actors/training/plan/plan_json.hpp"
+#include "kernels/optim/learning_rate.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/quantities.hpp"
 
 namespace troupe {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
@@ -65,7 +65,7 @@ std::string memory_in_words(const stage_report& stage) {
 
 // Bytes that are not UTF-8, which names of files may contain, are replaced.
 std::string text_of(const json& object) {
-    return object.dump(-1, ' ', false, json::error_handler_t::replace);
+    return object.dump();
 }
 
 std::uint32_t nodes_of(const plan& p) {
@@ -106,6 +106,10 @@ std::vector<named_number> numbers_of(const epoch_report& r) {
         numbers.push_back({"test_accuracy", *r.test_accuracy, proto::NumberStyle::SHARE});
     numbers.push_back({"samples_per_second", r.samples_per_second, proto::NumberStyle::RATE});
     numbers.push_back({"seconds", r.seconds, proto::NumberStyle::SECONDS});
+    numbers.push_back({"learning_rate", decimal_of(r.rates.first), proto::NumberStyle::PRECISE});
+    if (r.rates.last != r.rates.first)
+        numbers.push_back(
+            {"learning_rate_at_end", decimal_of(r.rates.last), proto::NumberStyle::PRECISE});
     return numbers;
 }
 
@@ -134,6 +138,12 @@ std::vector<std::string> doubts_of(const run_report& report, std::size_t classes
 }
 
 } // namespace
+
+epoch_rates rates_of(proto::App::Reader app, const run_shape& run, std::uint32_t epoch) {
+    const learning_rates rates =
+        make_learning_rates(app.getTrain(), run.samples, replicas_in_turn(app.getTopology()));
+    return {rates(run.minibatches_before(epoch)), rates(run.minibatches_before(epoch + 1) - 1)};
+}
 
 void add_epoch(stage_report& to, proto::StageEpochDone::Reader epoch, bool is_first) {
     if (to.lags.size() < epoch.getLags().size())

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actors/run/run_events.hpp"
+#include "kernels/optim/run_shape.hpp"
 #include "schemas/base/error.hpp"
 #include "schemas/base/time_source.hpp"
 #include "schemas/training.capnp.h"
@@ -26,6 +27,12 @@ struct training_progress {
     duration elapsed{}; // since the epoch began
 };
 
+// The learning rates (train.optimizer) of an epoch's first and last minibatch.
+struct epoch_rates {
+    float first = 0;
+    float last = 0;
+};
+
 struct epoch_report {
     std::uint32_t epoch = 0; // counts from 0
     std::uint64_t samples = 0;
@@ -34,6 +41,7 @@ struct epoch_report {
     std::optional<double> test_accuracy; // 0..1; none where labels are numbers
     double samples_per_second = 0;
     double seconds = 0; // time of training, without evaluation
+    epoch_rates rates;
 };
 
 struct stage_report {
@@ -59,6 +67,8 @@ struct run_report {
     std::optional<std::string> checkpoint; // folder of the last checkpoint saved or resumed from
     std::optional<error> failure;          // errc::cancelled after a stop
 };
+
+epoch_rates rates_of(proto::App::Reader app, const run_shape& run, std::uint32_t epoch);
 
 // Adds what a stage reports of an epoch. `is_first`: of this run.
 void add_epoch(stage_report& to, proto::StageEpochDone::Reader epoch, bool is_first);

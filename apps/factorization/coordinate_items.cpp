@@ -11,7 +11,7 @@ namespace troupe::factorization {
 
 namespace {
 
-// Of all workers, in their order.
+// Sums the numbers of all workers, in their order.
 result<std::vector<double>> sum_at(std::span<const scheduled::payload> partials, std::size_t at,
                                    std::size_t size) {
     std::vector<double> sums(size);

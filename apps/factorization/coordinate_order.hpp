@@ -65,7 +65,7 @@ struct coordinate_order {
         if (at + 1 == sweep_phases()) {
             s.what = coordinate_step::kind::probe;
         } else if (in_group < sets * schedulers) {
-            // Of as many phases in a row as there are schedulers each has one.
+            // Each scheduler has one of as many phases in a row as there are schedulers.
             s.what = coordinate_step::kind::items;
             s.scheduler = static_cast<std::uint32_t>(number % schedulers);
             s.set = in_group / schedulers;

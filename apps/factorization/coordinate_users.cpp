@@ -158,7 +158,7 @@ void coordinate_users::take_out(std::optional<std::size_t> row, bool fits_users)
     }
 }
 
-// Of each item of a set: the products of its users' factors with the residuals, and their squares with the penalty.
+// For each item of a set: the products of its users' factors with the residuals, and their squares with the penalty.
 result<scheduled::payload> coordinate_users::partial_of(std::size_t set) {
     const std::span<float> factors = users(*out_);
     const scheduled::number_range range = options_.sets[set];

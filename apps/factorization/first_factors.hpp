@@ -27,7 +27,7 @@ inline void draw_factors(std::span<float> to, std::uint64_t seed, factor_kind ki
     }
 }
 
-// What these numbers are multiplied by, for items; for users also by the sign of the ratings' mean.
+// The factor of these numbers, for items; for users also with the sign of the ratings' mean.
 inline float first_scale(const rating_moments& m, bool has_biases) {
     const rating_level level = level_of(m, has_biases);
     const double product =

@@ -44,7 +44,7 @@ struct ranked_item {
 result<factor_model> load_model(const std::filesystem::path& directory);
 
 double predict(const factor_model& model, std::uint64_t user, std::uint64_t item);
-// Of users or items that the model does not know, what it says of all: without their bias and factors.
+// The prediction for users or items that the model does not know is that for all: without their bias and factors.
 double predict_known(const factor_model& model, std::optional<std::uint64_t> user,
                      std::optional<std::uint64_t> item);
 

@@ -7,12 +7,11 @@
 #include <iterator>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/data/files/npy_elements.hpp"
 #include "actors/scheduled/damaged_result.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/factorization/factorization_limits.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe::factorization {
@@ -87,12 +86,8 @@ result<std::vector<std::string>> read_names(const std::filesystem::path& path,
 }
 
 // A whole number of at least 1 and at most `max`; 0 if there is none.
-std::uint64_t count_in(const nlohmann::json& json, const char* key, std::uint64_t max) {
-    const auto found = json.find(key);
-    if (found == json.end() || !found->is_number_unsigned())
-        return 0;
-    const auto count = found->get<std::uint64_t>();
-    return count <= max ? count : 0;
+std::uint64_t count_in(const json& map, const char* key, std::uint64_t max) {
+    return map[key].count(max).value_or(0);
 }
 
 result<factor_model> read_description(const std::filesystem::path& path) {
@@ -106,41 +101,40 @@ result<factor_model> read_description(const std::filesystem::path& path) {
     const std::string text{std::istreambuf_iterator<char>{file}, {}};
     if (!file)
         return error{errc::io, path.string() + ": cannot be read: " + std::strerror(errno)};
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const json described = json::parse(text).value_or(nullptr);
     const error wrong{errc::data, path.string() + ": not the model.json of a factorization; name "
                                                   "the folder of the result of such a run"};
-    if (!json.is_object() || json.value("program", nlohmann::json{}) != "factorization")
+    if (described["program"] != "factorization")
         return wrong;
     factor_model model;
-    model.rank = static_cast<std::uint32_t>(count_in(json, "rank", 4096));
-    model.users = count_in(json, "users", limits::rows_max);
-    model.items = count_in(json, "items", limits::rows_max);
-    const auto mean = json.find("mean"), biases = json.find("biases");
-    if (model.rank == 0 || model.users == 0 || model.items == 0 || mean == json.end() ||
-        !mean->is_number() || biases == json.end() || !biases->is_boolean())
+    model.rank = static_cast<std::uint32_t>(count_in(described, "rank", 4096));
+    model.users = count_in(described, "users", limits::rows_max);
+    model.items = count_in(described, "items", limits::rows_max);
+    const auto mean = described["mean"].number();
+    const auto has_biases = described["biases"].boolean();
+    if (model.rank == 0 || model.users == 0 || model.items == 0 || !mean || !has_biases)
         return wrong;
-    model.mean = mean->get<double>();
-    model.has_biases = biases->get<bool>();
+    model.mean = *mean;
+    model.has_biases = *has_biases;
     return model;
 }
 
 } // namespace
 
 result<std::vector<std::string>> write_model(const std::filesystem::path& directory,
-                                             const factor_model& model,
-                                             const nlohmann::ordered_json& facts) {
-    nlohmann::ordered_json json;
-    json["program"] = "factorization";
-    json["rank"] = model.rank;
-    json["users"] = model.users;
-    json["items"] = model.items;
-    json["biases"] = model.has_biases;
-    json["mean"] = model.mean;
+                                             const factor_model& model, const json& facts) {
+    json described;
+    described["program"] = "factorization";
+    described["rank"] = model.rank;
+    described["users"] = model.users;
+    described["items"] = model.items;
+    described["biases"] = model.has_biases;
+    described["mean"] = model.mean;
     if (facts.is_object())
-        json.update(facts);
+        described.update(facts);
     std::vector<std::string> names{"model.json"};
-    if (auto written = scheduled::write_file(directory / names.front(),
-                                             [&](std::ofstream& f) { f << json.dump(2) << '\n'; });
+    if (auto written = scheduled::write_file(
+            directory / names.front(), [&](std::ofstream& f) { f << described.dump(2) << '\n'; });
         !written)
         return written.failure();
     for (const array_file& file : array_files) {

@@ -15,17 +15,15 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "apps/factorization/model.hpp"
 #include "schemas/base/error.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::factorization {
 
 // Returns the names of the files. `facts` go into model.json behind the model's own. Blocks on files. errc::io: a file
 // cannot be written.
 result<std::vector<std::string>> write_model(const std::filesystem::path& directory,
-                                             const factor_model& model,
-                                             const nlohmann::ordered_json& facts);
+                                             const factor_model& model, const json& facts);
 
 } // namespace troupe::factorization

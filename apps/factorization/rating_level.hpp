@@ -1,4 +1,4 @@
-// What the ratings are around, and how far: of some of them, and of all from their parts.
+// The level of ratings and their spread: of some of them, and of all from their parts.
 //
 // Threads: values.
 #pragma once
@@ -50,7 +50,7 @@ inline rating_level level_of(const rating_moments& m, bool has_biases) {
     level.mean = has_biases ? m.mean : 0;
     const double apart = m.mean - level.mean;
     const double spread = std::sqrt(m.squares / m.count + apart * apart);
-    // What is left of equal ratings is rounding.
+    // Equal ratings leave nothing but rounding.
     if (spread > 1e-6 * std::abs(m.mean))
         level.spread = spread;
     return level;

@@ -49,7 +49,7 @@ class rating_table {
                 std::span<const float> values);
     void finish();
 
-    // Of range r of what the plan was made of.
+    // Tiles of range r of the plan.
     std::span<const rating_tile> tiles(std::size_t r) const {
         return std::span{tiles_}.subspan(plan_.first[r], plan_.first[r + 1] - plan_.first[r]);
     }

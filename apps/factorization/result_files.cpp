@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <fstream>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/scheduled/named_numbers.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/factorization/model_files.hpp"
 #include "apps/factorization/settings.hpp"
 #include "apps/factorization/sweep_sums.hpp"
 #include "apps/factorization/user_ratings.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::factorization {
 
@@ -47,10 +46,9 @@ result<item_rows> read_rows(const scheduled::saved_part& part, const std::string
     return item_rows{*starts, *numbers};
 }
 
-nlohmann::ordered_json facts_of(const scheduled::result_site& site,
-                                const factorization_settings& settings,
-                                const progress::numbers& last) {
-    nlohmann::ordered_json facts;
+json facts_of(const scheduled::result_site& site, const factorization_settings& settings,
+              const progress::numbers& last) {
+    json facts;
     facts["ratings"] = site.data.entries;
     facts["by"] = settings.by == method::sgd ? "sgd" : "coordinates";
     facts["penalty"] = settings.penalty;

@@ -1,4 +1,4 @@
-// What the program "factorization" leaves behind: the files of a model (model_files.hpp), in whose model.json stand also the
+// The result of the program "factorization": the files of a model (model_files.hpp), in whose model.json stand also the
 // method, the penalty, the errors; and, if the settings ask for rankings,
 //
 //     rankings.csv   user,place,item,prediction: the items that come first, without those that the user has rated

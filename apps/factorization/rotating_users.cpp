@@ -99,7 +99,7 @@ result<rotating_users::open_block> rotating_users::open(scheduled::held_block& b
                       block.content[2].mutable_values<std::int32_t>()};
 }
 
-// What the first two sweeps do with a block beside learning.
+// The first two sweeps do this with a block, beside learning.
 void rotating_users::begin(const open_block& b, const scheduled::held_block& block) {
     if (block.turn < options_.ring.per_worker) {
         const float scale = first_scale(ratings_.moments(), options_.settings.has_biases);

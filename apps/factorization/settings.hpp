@@ -23,10 +23,10 @@ struct factorization_settings {
 // errc::protocol if it is not a FactorizationSettings.
 result<factorization_settings> read_settings(capnp::AnyPointer::Reader settings);
 
-// What the schema cannot say, before memory is taken.
+// Checks what the schema cannot, before memory is taken.
 result<void> check(const scheduled::program_site& site);
 
-// What of the app file has no effect, or is hardly intended.
+// Keys of the app file that have no effect, or are hardly intended.
 std::vector<scheduled::doubtful_key> doubts(const scheduled::program_site& site);
 
 } // namespace troupe::factorization

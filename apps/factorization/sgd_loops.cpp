@@ -31,7 +31,7 @@ inline float sum_of(eight v) {
     return quarters[0] + quarters[1];
 }
 
-// Of parts first to last - 1, as a tree: an addition waits for few others.
+// Adds the parts first to last - 1, as a tree: an addition waits for few others.
 template <std::size_t First, std::size_t Last>
 inline eight sum_of_products(const eight* part, const float* other) {
     if constexpr (Last - First == 1)

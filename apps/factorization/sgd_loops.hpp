@@ -33,7 +33,7 @@ struct rating_view {
     const float* values;
 };
 
-// Of the users and items by the numbers that a rating_view has of them.
+// Factors of the users and items, by the numbers that a rating_view has of them.
 struct factor_view {
     std::size_t stride; // a multiple of lanes
     float* user_factors;

@@ -1,4 +1,4 @@
-// What a sweep adds up, in parts, and what follows from it: the numbers that a run reports, and whether it is over.
+// Sums of a sweep, in parts, and what follows from them: the numbers that a run reports, and whether it is over.
 //
 // As payloads, sums are a vector of float64. Threads: values. Errors: errc::protocol for what is no such payload;
 // errc::numeric when the factors have grown without bound.
@@ -26,7 +26,7 @@ struct sweep_sums {
 
 result<scheduled::payload> to_payload(memory_pool& memory, const sweep_sums& sums);
 result<sweep_sums> read_sums(const scheduled::payload& from);
-// Of all workers, or schedulers, in their order.
+// Adds those of all workers, or schedulers, in their order.
 result<sweep_sums> sum_of(std::span<const scheduled::payload> parts);
 
 // From sweep to sweep. The objective is (squares + penalty * penalised) / ratings; a run is over when it has changed by at
@@ -38,7 +38,7 @@ class progress {
     // After a sweep. `advice`: what to do if the numbers are none.
     result<scheduled::standing> conclude(const sweep_sums& sums, const std::string& advice);
 
-    // Of the last sweep: objective, root mean square errors, sweeps. Negative where there is none.
+    // Numbers of the last sweep: objective, root mean square errors, sweeps. Negative where there is none.
     struct numbers {
         double objective = -1;
         double training_rmse = -1;
@@ -56,7 +56,7 @@ class progress {
     numbers last_;
 };
 
-// What a scheduler has saved as "last": progress::state.
+// The numbers that a scheduler has saved as "last": progress::state.
 result<progress::numbers> read_progress(const scheduled::saved_part& saved);
 
 } // namespace troupe::factorization

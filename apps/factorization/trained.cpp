@@ -99,7 +99,7 @@ result<opened_model> open(const result_use& use) {
     return opened_model{std::move(*model), std::move(*users), std::move(*items)};
 }
 
-// Of each rating that the data has, and of each that is held out: user, item, rating.
+// Called for each rating that the data has, and for each that is held out: user, item, rating.
 using rating_function =
     std::function<result<void>(std::uint64_t, std::uint64_t, double, bool is_held_out)>;
 

@@ -1,4 +1,4 @@
-// What the program "factorization" has left behind, used on data: how well it predicts ratings, and what it predicts for
+// The result of the program "factorization", used on data: how well it predicts ratings, and what it predicts for
 // those that a file has.
 //
 // Users and items of the data are the model's of the same names, if both have names; otherwise those of the same numbers.

@@ -1,4 +1,4 @@
-// What a worker knows of its users' ratings, those that it learns from and those that are held out, as they arrive.
+// The ratings of a worker's users, those that it learns from and those that are held out, as they arrive.
 //
 // Threads: a value. Errors: errc::protocol for pieces that do not fit; errc::data for ratings that are no numbers.
 #pragma once
@@ -41,10 +41,10 @@ class user_ratings {
     const rating_rows& held_out_rows() const noexcept { return held_out_rows_; }
     // Ratings of each user that are learned from.
     const std::vector<std::uint32_t>& counts() const noexcept { return counts_; }
-    // Of the ratings that are learned from.
+    // Moments of the ratings that are learned from.
     const rating_moments& moments() const noexcept { return moments_; }
 
-    // What the result is written from beside the factors (result_files.hpp): the number of users, held-out ratings and, for
+    // Saves what the result needs beside the factors (result_files.hpp): the number of users, held-out ratings and, for
     // rankings, which items each user has rated.
     result<void> save(memory_pool& memory, scheduled::saved_part& to) const;
 

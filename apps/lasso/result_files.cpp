@@ -4,14 +4,13 @@
 #include <fstream>
 #include <functional>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/named_numbers.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/lasso/facts_table.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/solutions.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::lasso {
 
@@ -118,7 +117,7 @@ void write_path(std::ofstream& file, const std::vector<solution>& all) {
 
 void write_summary(std::ofstream& file, const std::vector<solution>& all,
                    const scheduled::result_site& site, loss_kind loss) {
-    nlohmann::ordered_json summary;
+    json summary;
     summary["program"] = "lasso";
     summary["loss"] = name_of(loss);
     summary["rows"] = site.data.rows;
@@ -174,11 +173,6 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
          [&](std::ofstream& f) { write_summary(f, *all, site, settings->loss); }}};
     std::vector<std::string> names;
     for (const auto& [name, write, is_there] : files) {
-        std::error_code failed;
-        if (!is_there && !std::filesystem::remove(site.directory / name, failed) && failed)
-            return error{errc::io,
-                         (site.directory / name).string() +
-                             ": of an earlier run, cannot be removed: " + failed.message()};
         if (!is_there)
             continue;
         if (auto written = write_file(site.directory / name, write); !written)

@@ -143,19 +143,25 @@ result<trained_lasso> open(const result_use& use, const lasso_settings& settings
 } // namespace
 
 result<void> check_columns(const trained_lasso& model, const result_use& use) {
+    const auto digests =
+        use.rows == nullptr ? std::vector<scheduled::data_digest>{} : use.rows->digests();
+    const std::string data = digests.empty() ? "the data" : digests.front().file;
     const std::uint64_t columns = use.data.columns;
     if (columns > model.columns || (columns < model.columns && !use.data.is_sparse))
-        return error{errc::usage, "the data has " + counted(columns, "column") + ", but " +
-                                      use.directory.string() + " is of data with " +
-                                      std::to_string(model.columns) +
-                                      "; give data with the same columns"};
+        return error{errc::usage,
+                     data + " has " + counted(columns, "column") + ", but " +
+                         use.directory.string() + " is of data with " +
+                         std::to_string(model.columns) + "; give data with the same columns" +
+                         (columns + 1 == model.columns
+                              ? ", and the one that a number names by target_column beside them"
+                              : "")};
     if (model.column_names.empty() || use.column_names.empty())
         return {};
     const auto [own, given] = std::ranges::mismatch(model.column_names, use.column_names);
     if (own == model.column_names.end() || given == use.column_names.end())
         return {};
     return error{errc::usage, "column " + std::to_string(own - model.column_names.begin()) +
-                                  " of the data is \"" + *given + "\", but \"" + *own +
+                                  " of " + data + " is \"" + *given + "\", but \"" + *own +
                                   "\" of the data that " + use.directory.string() +
                                   " is of; give the same columns in the same order"};
 }

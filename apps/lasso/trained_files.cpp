@@ -3,8 +3,6 @@
 #include <limits>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/data/files/line_reader.hpp"
 #include "actors/data/files/npy_elements.hpp"
 #include "actors/data/files/text_number.hpp"
@@ -12,6 +10,7 @@
 #include "apps/lasso/lasso_limits.hpp"
 #include "apps/lasso/result_files.hpp"
 #include "apps/lasso/trained.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/printable.hpp"
 #include "schemas/base/quantities.hpp"
 
@@ -36,7 +35,7 @@ error damaged(const std::filesystem::path& file, const std::string& sentence) {
     return scheduled::damaged_result(file, sentence);
 }
 
-result<nlohmann::json> read_summary_object(const std::filesystem::path& file) {
+result<json> read_summary_object(const std::filesystem::path& file) {
     auto in = input_file::open(file);
     if (!in)
         return in.failure();
@@ -48,18 +47,18 @@ result<nlohmann::json> read_summary_object(const std::filesystem::path& file) {
     const auto bytes = in->read_rest();
     if (!bytes)
         return bytes.failure();
-    nlohmann::json parsed = nlohmann::json::parse(*bytes, nullptr, false);
-    if (!parsed.is_object() || !parsed.contains("program") || !parsed["program"].is_string())
+    auto parsed = json::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+    if (!parsed || !std::as_const(*parsed)["program"].text())
         return error{errc::data, file.string() +
                                      ": is no summary of a program; give the folder that lasso "
                                      "wrote (result.directory)"};
-    return parsed;
+    return std::move(*parsed);
 }
 
 // Squares, of results from before there were others.
-std::optional<loss_kind> read_loss(const nlohmann::json& summary) {
-    const auto found = summary.find("loss");
-    if (found == summary.end())
+std::optional<loss_kind> read_loss(const json& summary) {
+    const json* const found = summary.find("loss");
+    if (found == nullptr)
         return loss_kind::squared;
     for (const loss_kind loss : {loss_kind::squared, loss_kind::logistic})
         if (*found == name_of(loss))
@@ -74,21 +73,16 @@ result<summary> read_summary(const std::filesystem::path& folder) {
         return error{errc::usage, folder.string() +
                                       ": has no summary.json; give the folder that lasso wrote "
                                       "(result.directory)"};
-    auto parsed = read_summary_object(file);
+    const auto parsed = read_summary_object(file);
     if (!parsed)
         return parsed.failure();
-    const auto program = (*parsed)["program"].get<std::string>();
+    const json& is = *parsed;
+    const auto program = is["program"].text().value_or("");
     if (program != "lasso")
         return error{errc::usage, folder.string() + ": is a result of the program \"" +
                                       printable(program, shown_bytes_max) +
                                       "\"; give the folder that lasso wrote (result.directory)"};
-    const auto number = [&](const char* key) -> std::optional<std::uint64_t> {
-        const auto found = parsed->find(key);
-        if (found == parsed->end() || !found->is_number_unsigned())
-            return std::nullopt;
-        return found->get<std::uint64_t>();
-    };
-    const auto columns = number("columns"), lambdas = number("lambdas");
+    const auto columns = is["columns"].count(), lambdas = is["lambdas"].count();
     if (!columns || !lambdas || *columns == 0 || *columns >= limits::columns_max ||
         *lambdas > limits::coefficients_max / *columns)
         return damaged(file, "columns or lambdas are not what they may be");

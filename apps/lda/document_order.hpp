@@ -30,7 +30,7 @@ class document_order {
     static result<document_order> make(memory_pool& memory, const word_tokens& tokens,
                                        std::uint32_t topics);
 
-    // Of the tokens of a document, in no order that means anything.
+    // Topics of the tokens of a document, in no order that means anything.
     std::span<const std::uint16_t> of(std::size_t document) const noexcept {
         return {topics_ + documents_[document].start, documents_[document].size};
     }

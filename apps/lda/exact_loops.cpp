@@ -15,7 +15,7 @@ inline double uniform(std::uint64_t random) {
     return static_cast<double>(random >> 11) * 0x1.0p-53;
 }
 
-// What a token's topic has when the token is taken away.
+// Counts of a token's topic without the token.
 struct without_token {
     float inverse, phi;
 };

@@ -44,7 +44,7 @@ class lda_scheduler final : public scheduled::scheduler_part {
     std::int64_t sweeps_ = 0; // whose probes are concluded
 };
 
-// What a scheduler has saved, for the result.
+// State that a scheduler has saved, for the result.
 struct saved_standing {
     std::vector<std::int64_t> totals;
     double likelihood = 0;

@@ -58,7 +58,7 @@ class lda_worker final : public scheduled::worker_part {
     const sampled_documents& documents() const { return *documents_; }
 
   private:
-    // Of the blocks whose last turn in this sweep was here.
+    // Sums of the blocks whose last turn in this sweep was here.
     struct ended_blocks {
         double likelihood = 0;
         std::vector<std::int64_t> totals; // of topics

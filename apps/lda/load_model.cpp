@@ -3,12 +3,12 @@
 #include <sstream>
 #include <unordered_set>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/data/files/npy_elements.hpp"
+#include "actors/data/sparse/documents.hpp"
 #include "actors/scheduled/damaged_result.hpp"
 #include "apps/lda/lda_limits.hpp"
 #include "apps/lda/topic_model.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
 #include "schemas/base/quantities.hpp"
@@ -18,8 +18,8 @@ namespace troupe::lda {
 namespace {
 
 constexpr std::uint64_t summary_bytes_max = 1u << 16;
-// A name may be of 128 bytes, which may be written as several each.
-constexpr std::uint64_t word_bytes_max = 4 * troupe::limits::name_bytes_max + 1;
+// A word and the end of its line.
+constexpr std::uint64_t line_bytes_max = word_bytes_max + 1;
 
 using scheduled::damaged_array;
 using scheduled::damaged_result;
@@ -36,20 +36,15 @@ result<topic_model> read_summary(const std::filesystem::path& file) {
                                                "lda"};
     if (*length > summary_bytes_max)
         return bad(file, "is too long for a summary; name the folder of a result of lda");
-    const auto summary = nlohmann::json::parse(in, nullptr, false);
-    const auto number = [&](const char* name) {
-        const bool has = summary.is_object() && summary.contains(name) && summary[name].is_number();
-        return has ? summary[name].get<double>() : 0.0;
-    };
-    const auto is_count = [&](const char* name) {
-        return summary.is_object() && summary.contains(name) && summary[name].is_number_unsigned();
-    };
+    const std::string text{std::istreambuf_iterator<char>{in}, {}};
+    const json summary = json::parse(text).value_or(nullptr);
+    const auto number = [&](const char* name) { return summary[name].number().value_or(0.0); };
     topic_model model;
     model.priors = {number("alpha"), number("beta")};
     const double topics = number("topics"), words = number("words");
-    if (!is_count("topics") || !is_count("words") || !summary.contains("program") ||
-        summary["program"] != "lda" || !(model.priors.alpha > 0) || !(model.priors.beta > 0) ||
-        !(topics >= 2) || topics > limits::topics_max || !(words >= 1) ||
+    if (!summary["topics"].count() || !summary["words"].count() || summary["program"] != "lda" ||
+        !(model.priors.alpha > 0) || !(model.priors.beta > 0) || !(topics >= 2) ||
+        topics > limits::topics_max || !(words >= 1) ||
         words > static_cast<double>(limits::counts_max) / topics)
         return bad(file, "is no summary of topics; name the folder of a result of lda");
     model.topics = static_cast<std::uint32_t>(topics);
@@ -87,7 +82,7 @@ result<void> read_counts(const std::filesystem::path& file, topic_model& model) 
 result<void> read_names(const std::filesystem::path& file, topic_model& model) {
     std::ifstream in{file, std::ios::binary};
     if (const auto length = file_length(file);
-        in && (!length || *length / word_bytes_max > model.words))
+        in && (!length || *length / line_bytes_max > model.words))
         return damaged_result(file, "is too long for " + std::to_string(model.words) + " words");
     for (std::string name; in && std::getline(in, name);)
         model.names.push_back(name);

@@ -16,7 +16,7 @@ metropolis_sampler::metropolis_sampler(std::uint32_t topics, const prior& p,
       alpha_all_{p.alpha * topics}, beta_all_{p.beta * topics}, proposals_{proposals},
       drawn_(ahead * proposals), counts_(topics) {}
 
-// What the word's tokens of other workers have: what all have, less what these have.
+// Counts of the word's tokens of other workers: those of all, less those of these.
 metropolis_sampler::outcome metropolis_sampler::begin(const tokens_of_word& tokens,
                                                       const word_row& row) {
     present_.clear();
@@ -74,7 +74,7 @@ inline void metropolis_sampler::draw_of_word(offers& o, const tokens_of_word& to
     }
 }
 
-// What token i is offered.
+// Draws the offers for token i.
 inline void metropolis_sampler::draw(const tokens_of_word& tokens, std::size_t i,
                                      const document_order& documents,
                                      random_stream& random) noexcept {

@@ -44,7 +44,7 @@ class metropolis_sampler {
                         topic_totals& totals, random_stream& random);
 
   private:
-    // What is drawn for a pair of offers: a place in the document and one among the word's tokens, whose topics they are; a
+    // Draws of a pair of offers: a place in the document and one among the word's tokens, whose topics they are; a
     // topic with no_place.
     struct offers {
         std::uint64_t near_place = 0, far_place = 0;
@@ -75,7 +75,7 @@ class metropolis_sampler {
     double alpha_all_, beta_all_; // times the topics
     std::uint32_t proposals_;
     std::vector<offers> drawn_; // of the next tokens
-    // Of the word's tokens of other workers: all of them, the topics that they have, and how many have each.
+    // The word's tokens of other workers: all of them, the topics that they have, and how many have each.
     double others_ = 0;
     std::vector<std::uint32_t> present_;
     std::vector<std::int32_t> weights_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "actors/data/sparse/word_forms.hpp"
 #include "actors/scheduled/data_pieces.hpp"
 #include "apps/lda/lda_limits.hpp"
 #include "apps/lda/topic_model.hpp"
@@ -19,19 +20,39 @@ using scheduled::result_use;
 
 constexpr std::int32_t unknown = -1;
 
+// Words of a model by their names. A word that is spelled otherwise in the data, or by an earlier version that had other
+// tables of letters, is the first one that folds to the same.
+class words_by_name {
+  public:
+    explicit words_by_name(const std::vector<std::string>& names) {
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            numbers_.emplace(names[i], static_cast<std::int32_t>(i));
+            by_folding_.emplace(folding_of(names[i]), static_cast<std::int32_t>(i));
+        }
+    }
+    std::int32_t number_of(const std::string& name) const {
+        if (const auto found = numbers_.find(name); found != numbers_.end())
+            return found->second;
+        const auto found = by_folding_.find(folding_of(name));
+        return found == by_folding_.end() ? unknown : found->second;
+    }
+
+  private:
+    static std::string folding_of(const std::string& name) { return folded(lower_case_of(name)); }
+
+    std::unordered_map<std::string, std::int32_t> numbers_, by_folding_;
+};
+
 // The model's word of each column of the data.
 result<std::vector<std::int32_t>> words_of_columns(const topic_model& model,
                                                    const result_use& use) {
     std::vector<std::int32_t> words;
     if (!model.names.empty() && !use.column_names.empty()) {
-        std::unordered_map<std::string, std::int32_t> numbers;
-        for (std::size_t i = 0; i < model.names.size(); ++i)
-            numbers.emplace(model.names[i], static_cast<std::int32_t>(i));
+        const words_by_name known{model.names};
         bool knows_any = false;
         for (const std::string& name : use.column_names) {
-            const auto found = numbers.find(name);
-            words.push_back(found == numbers.end() ? unknown : found->second);
-            knows_any = knows_any || found != numbers.end();
+            words.push_back(known.number_of(name));
+            knows_any = knows_any || words.back() != unknown;
         }
         if (!knows_any)
             return error{errc::usage, "the data has no word that " + use.directory.string() +
@@ -114,7 +135,7 @@ class document_reader {
         return d;
     }
 
-    // Of all tokens of a document the topics are kept.
+    // Topics of all tokens of a document are kept.
     static constexpr std::int32_t document_max = 100'000'000;
 
     const result_use& use_;
@@ -171,7 +192,7 @@ result<void> predict(const result_use& use, scheduled::prediction_table& to) {
         names.push_back("topic " + std::to_string(k));
     if (auto begun = to.begin(names); !begun)
         return begun;
-    // Those without words are not among the rows: a document is known by its name, not by its line.
+    // Documents without words are not among the rows: a document is known by its name, not by its line.
     const std::vector<std::string> documents = use.rows->row_names();
     std::size_t row = 0;
     return from->documents.each([&](const document& d) {

@@ -1,4 +1,4 @@
-// What `troupe evaluate` and `troupe predict` ask a result of the program "lda".
+// Answers `troupe evaluate` and `troupe predict` from a result of the program "lda".
 //
 // Words of the data are those of the model by name, where both have names, else by number. Words that the model does not
 // know are passed over.

@@ -4,12 +4,11 @@
 #include <fstream>
 #include <functional>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/scheduled/written_files.hpp"
 #include "apps/lda/block_rows.hpp"
 #include "apps/lda/lda_scheduler.hpp"
 #include "apps/lda/settings.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::lda {
 
@@ -110,7 +109,7 @@ void write_topics(std::ofstream& file, const found_topics& found,
 
 void write_summary(std::ofstream& file, const scheduled::result_site& site,
                    const lda_settings& settings, const saved_standing& standing) {
-    nlohmann::ordered_json summary;
+    json summary;
     summary["program"] = "lda";
     summary["topics"] = settings.topics;
     summary["words"] = site.data.columns;

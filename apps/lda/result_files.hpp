@@ -1,4 +1,4 @@
-// What the program "lda" leaves behind:
+// The result of the program "lda":
 //
 //     topics.csv         topic,rank,word,count: the words of which each topic has most tokens, by name or number
 //     word_topics.npy    int32, words x topics: tokens of each word that have each topic

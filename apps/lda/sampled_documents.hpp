@@ -31,7 +31,7 @@ class sampled_documents {
     virtual double likelihood(const log_gamma_ratio& alpha,
                               const log_gamma_ratio& alpha_topics) const = 0;
 
-    // What does not follow from the topics of the tokens.
+    // Saves what does not follow from the topics of the tokens.
     virtual void save(scheduled::state_writer& write) const = 0;
     // Instead of what they are; `tokens` have the topics that were saved.
     virtual result<void> load(const scheduled::saved_part& saved, const word_tokens& tokens) = 0;

@@ -20,7 +20,7 @@
 
 namespace troupe::lda {
 
-// Of a token that has none yet.
+// The topic of a token that has none yet.
 inline constexpr std::uint16_t no_topic = 0xffff;
 
 // For a saved state that is of another sweep than the turn.

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <fstream>
 
-#include <nlohmann/json.hpp>
-
 #include "actors/scheduled/named_numbers.hpp"
 #include "actors/scheduled/written_files.hpp"
 #include "apps/tsp/city_pieces.hpp"
 #include "apps/tsp/found_tours.hpp"
 #include "apps/tsp/tour_file.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::tsp {
 
@@ -60,7 +59,7 @@ void write_course(std::ofstream& file, std::span<const std::int64_t> course, std
 }
 
 void write_summary(std::ofstream& file, const instance& cities, const found_tours& found) {
-    nlohmann::ordered_json summary;
+    json summary;
     summary["program"] = "tsp";
     summary["problem"] = cities.name();
     summary["cities"] = cities.cities();
@@ -68,7 +67,7 @@ void write_summary(std::ofstream& file, const instance& cities, const found_tour
     for (std::uint32_t c = 0; c < found.colonies(); ++c)
         summary["colonies"].push_back(
             {{"length", found.lengths()[c]}, {"tours", found.built()[c]}});
-    file << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    file << summary.dump(2) << '\n';
 }
 
 // The tour, and a picture of it if there can be one.
@@ -77,16 +76,9 @@ result<std::vector<std::string>> write_best(const scheduled::result_site& site,
     std::vector<std::string> files{"tour.tour"};
     if (auto written = write_tour(site.directory / files.back(), cities, tour); !written)
         return written.failure();
-    const std::string picture = "tour.svg";
-    if (cities.points().empty()) {
-        std::error_code failed; // of an earlier run, through other cities
-        std::filesystem::remove(site.directory / picture, failed);
-        if (failed)
-            return error{errc::io, (site.directory / picture).string() +
-                                       ": cannot be removed: " + failed.message()};
+    if (cities.points().empty())
         return files;
-    }
-    files.push_back(picture);
+    files.emplace_back("tour.svg");
     if (auto written = write_picture(site.directory / files.back(), cities, tour); !written)
         return written.failure();
     return files;

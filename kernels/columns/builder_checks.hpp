@@ -1,4 +1,4 @@
-// What builders of both kinds of columns ask of a matrix's size, and say of what arrives.
+// Checks of builders of both kinds of columns: of a matrix's size, and of what arrives.
 #pragma once
 
 #include <cstddef>

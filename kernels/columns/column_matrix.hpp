@@ -132,7 +132,7 @@ class column_matrix {
     explicit column_matrix(matrix_size size) noexcept : size_{size} {}
 
   private:
-    // What the public ones say; arguments are checked.
+    // As the public ones; arguments are checked.
     virtual std::size_t count_entries(std::size_t column) const = 0;
     virtual void write(std::size_t column, float* values) const = 0;
     virtual void multiply(column_list set, const double* r, double* products) const = 0;

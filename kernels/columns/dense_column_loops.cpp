@@ -65,7 +65,7 @@ void for_each_block(std::size_t rows, Number* r, Function f) {
 
 // ---- sums over rows ----
 
-// What is summed of a column: its values, their squares, or their products with r.
+// Terms of a sum over a column: its values, their squares, or their products with r.
 enum class term { value, square, product };
 
 template <term Term, int Columns>

@@ -1,4 +1,4 @@
-// What the operations of column_matrix.hpp compute, in plain loops over float64: the definition that the fast ones are
+// The operations of column_matrix.hpp in plain loops over float64: the definition that the fast ones are
 // tested against. Of any matrix; slow.
 #pragma once
 

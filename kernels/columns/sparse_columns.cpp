@@ -149,7 +149,7 @@ void sparse_columns::multiply_pairs(column_list left, column_list right, double*
 
 void sparse_columns::multiply_among(column_list set, double* block,
                                     column_workspace& memory) const {
-    // Those with the most entries are scattered first, and need not be passed again.
+    // Columns with the most entries are scattered first, and need not be passed again.
     std::vector<std::uint32_t>& order = memory.order; // positions in the set, then columns
     order.resize(2 * set.count);
     const std::span positions{order.data(), set.count};

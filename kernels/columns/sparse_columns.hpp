@@ -122,7 +122,7 @@ class sparse_columns_builder {
   private:
     class column_range;
 
-    // What has arrived must be within the bound of the matrix's pool, with what else is in use of it.
+    // Rows that have arrived must be within the bound of the matrix's pool, with what else is in use of it.
     struct room {
         memory_pool* pool;
         std::uint64_t held = 0; // bytes of all ranges

@@ -11,7 +11,7 @@ namespace {
 
 // Columns of a range: their numbers in it are two bytes.
 constexpr std::size_t range_columns = 1u << 16;
-// What a chunk has room for: the first one of a list for few, each other for twice as many as the one before.
+// Capacity of a chunk: the first one of a list has few, each other twice as many as the one before.
 constexpr std::size_t chunk_min = 1u << 8, chunk_max = 1u << 19;
 
 constexpr std::size_t size_of_chunk(std::size_t chunk) noexcept {
@@ -33,7 +33,7 @@ class sparse_columns_builder::column_range {
   public:
     explicit column_range(std::uint64_t bytes_max) : pool_{bytes_max} {}
 
-    // Of one row.
+    // Appends the entries of one row.
     result<void> append(std::int32_t row, std::span<const std::int32_t> columns,
                         std::span<const float> values, room& left) {
         if (auto has = make_room(rows_, left); !has)

@@ -84,7 +84,7 @@ void shares(const score_row& row) {
     }
 }
 
-// What is read and written soon, a quarter at a time while some rows are computed.
+// Fetches what is read and written soon, a quarter at a time while some rows are computed.
 void fetch_ahead(const attention_head_backward& t, std::size_t row, std::size_t rows, int quarter) {
     const std::size_t width = t.head.width, queries = t.head.queries, keys = t.head.keys;
     if (quarter == 3)

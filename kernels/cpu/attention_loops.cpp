@@ -88,7 +88,7 @@ struct strip_place {
     std::size_t query, row, rows, key;
 };
 
-// What is read and written soon, a quarter at a time while some rows are computed.
+// Fetches what is read and written soon, a quarter at a time while some rows are computed.
 void fetch_ahead(const attention_head_forward& t, std::size_t row, std::size_t rows, int quarter) {
     const std::size_t width = t.head.width;
     if (quarter == 3)

@@ -39,7 +39,7 @@ inline float inverse_root(std::size_t width) {
 // are fetched while one is computed. Heads of more rows than these would fill the cache.
 constexpr std::size_t fetched_rows_max = 512;
 
-// Of rows that there are `count` of, those from `first` on, at most `some`.
+// The rows from `first` on, at most `some`, out of `count`.
 template <class Rows>
 inline void fetch(const Rows& rows, std::size_t width, std::size_t count, std::size_t first,
                   std::size_t some) {
@@ -67,7 +67,7 @@ inline Float power_in_range(Float x) {
         1.f;
     return p * __builtin_bit_cast(Float, __builtin_bit_cast(whole_number, shifted) << 23);
 }
-// Of numbers up to 0.
+// Powers for exponents up to 0.
 inline vec power(vec x) {
     return power_in_range(larger(vec{} - 86.f, x));
 }

@@ -110,7 +110,7 @@ void pack_along_k(const strip& s, std::uint32_t* to) {
         for (std::size_t l = 0; l < lanes; ++l)
             rows[l] = l < s.lanes ? words(s.first + l * s.stride + k, count) : ints{};
         transpose(rows);
-        // Of two words a pair, the second comes first.
+        // The second of two words of a pair comes first.
         for (std::size_t w = 0; w < (count + 1) / 2 * pair_words; ++w)
             *reinterpret_cast<ints_in_memory*>(to + (w ^ (pair_words - 1)) * lanes) = rows[w];
     }

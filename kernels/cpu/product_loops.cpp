@@ -7,8 +7,8 @@ namespace troupe::cpu {
 
 namespace {
 
-// What is packed at a time: two panels of a tile, one of either factor, fill most of the first-level cache, all of them the
-// second.
+// Sizes that are packed at a time: two panels of a tile, one of either factor, fill most of the first-level cache, all of
+// them the second.
 constexpr std::size_t depth_max = 384, columns_max = 512;
 constexpr std::size_t tiles_max = 96 / rows_max;
 constexpr std::size_t steps = 8; // along k at a time where `a` is packed
@@ -30,7 +30,7 @@ void pack_tiles(const float* a, std::size_t stride, std::size_t depth, const str
             const std::size_t first = tiles.first(i), rows = tiles.rows_of(i);
             const std::size_t readable = least(lanes, tiles.rows - first);
             for (std::size_t s = 0; s < count; ++s) {
-                // What is stored behind its rows, the next step stores over.
+                // The next step stores over what is stored behind its rows.
                 float* const there = to + i * tile_floats + (k + s) * rows_max;
                 const float* const from = a + s * stride + first;
                 if (lanes >= rows_max && readable == lanes)

@@ -10,7 +10,7 @@ namespace {
 
 // ---- helpers ----------------------------------------------------------------------------------------------------------
 
-// Of blocks that each take a sample and as many columns of its context or its query: few, so that many blocks run.
+// Threads of blocks that each take a sample and as many columns of its context or its query: few, so that many run.
 constexpr unsigned column_threads = 128;
 
 __device__ std::size_t length_of(const additive_memory& m, std::size_t sample) {

@@ -1,4 +1,4 @@
-// What additive attention and the decoder around it share: the steps of one state of every sample, and the products of
+// Parts that additive attention and the decoder around it share: the steps of one state of every sample, and the products of
 // states with the weight of their queries.
 #pragma once
 
@@ -52,7 +52,7 @@ struct additive_backward_step {
 };
 result<void> step(execution& run, const additive_memory& m, const additive_backward_step& s);
 
-// Of rows that lie together.
+// Products for rows that lie together.
 class query_products {
   public:
     query_products(execution& run, const tensor& weight, precision numbers)

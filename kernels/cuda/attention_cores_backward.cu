@@ -17,7 +17,7 @@ struct cores_task {
     tile_list tiles;
 };
 
-// Of some queries; 0 for those that are not there.
+// Numbers of some queries; 0 for those that are not there.
 template <unsigned others>
 struct query_numbers {
     float log_sums[others]; // exponents of 2
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(core_threads, columns == few_columns ? 3 : 2)
         const packed_rows gradient = t.output_gradient.rows(n, tile.sample, tile.head, 0);
         const packed_rows keys = t.keys.rows(n, tile.sample, tile.head, tile.first_row);
         const packed_rows values = t.values.rows(n, tile.sample, tile.head, tile.first_row);
-        // Of the keys or the values: there are no registers for both beside the sums.
+        // Factors of the keys or the values: there are no registers for both beside the sums.
         strip_factors<columns> factors;
         strip_sums<columns> to_keys, to_values;
         clear<columns>(to_keys);

@@ -21,7 +21,7 @@ struct cores_task {
     tile_list tiles;
 };
 
-// Of the row of a lane.
+// The state of the row of a lane.
 struct row_state {
     float reference = -FLT_MAX;
     float total = 0; // of 2^(score - reference), of this lane's scores

@@ -72,7 +72,7 @@ struct unpacking {
     }
 };
 
-// Of each sample.
+// Lengths of each sample.
 struct lengths_for_cudnn {
     attention_sizes n;
     std::int32_t* queries;

@@ -1,4 +1,4 @@
-// What the passes of attention share: where the rows of a head lie, what its queries see, and which tile a block computes.
+// Parts of all passes of attention: where the rows of a head lie, what its queries see, and which tile a block computes.
 #pragma once
 
 #include <cmath>
@@ -52,7 +52,7 @@ struct attention_sizes {
                              unsigned most) const {
         return there(causal && query < length ? query + 1 : length, key, most);
     }
-    // Of the numbers that queries have by heads.
+    // The first of the numbers that queries have by heads.
     __device__ std::size_t first_query(std::size_t sample, std::size_t head) const {
         return (sample * heads + head) * queries;
     }

@@ -26,7 +26,7 @@ inline constexpr unsigned few_columns = 64, many_columns = 128; // that a block 
 template <unsigned columns>
 inline constexpr unsigned columns_of_thread = columns / threads_across;
 
-// What a thread has of a tile of scores, and of `columns` columns that the rows get.
+// A thread's share of a tile of scores, and of `columns` columns that the rows get.
 using tile_scores = float[rows_of_thread][others_of_thread];
 template <unsigned columns>
 using tile_sums = float[rows_of_thread][columns_of_thread<columns>];

@@ -59,7 +59,7 @@ class channel_chunks {
         const Index left = values_ - first;
         return {channel, first, left < chunk_values_ ? left : chunk_values_};
     }
-    // Of a value of a channel in memory.
+    // Place of a value of a channel in memory.
     __device__ Index offset(Index channel, Index value) const {
         const auto [sample, pixel] = by_pixels_.divide(value);
         return places_.offset(places_.of_channel(sample, channel, pixel, 0));

@@ -21,7 +21,7 @@ using core_right = wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmm
 using core_transposed = wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::col_major>;
 using core_sums = wmma::fragment<wmma::accumulator, 16, 16, 16, float>;
 
-// Of heads up to `columns` wide; so many others that static shared memory holds it all.
+// Tiles of heads up to `columns` wide; so many others that static shared memory holds it all.
 template <unsigned columns>
 struct core_shape {
     static constexpr unsigned others = columns <= 64 ? 64 : 32;
@@ -53,7 +53,7 @@ struct strip_lane {
     unsigned row = threadIdx.x % warp_threads / 2;
     unsigned half = threadIdx.x % 2;
 
-    // Of its element i.
+    // The column of its element i.
     __device__ unsigned column(unsigned i) const { return half * 4 + i / 4 * 8 + i % 4; }
 };
 

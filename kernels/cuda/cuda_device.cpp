@@ -125,7 +125,7 @@ class cuda_device final : public device {
             done.end == nullptr ? cudaSuccess : cudaEventSynchronize(done.end);
         if (done.end != nullptr)
             cudaEventDestroy(done.end);
-        // What has gone wrong on the GPU explains the rest, and a bad element what came of it.
+        // A fault of the GPU explains the rest, and a bad element what came of it.
         if (status != cudaSuccess)
             done.outcome = cuda::failed(status);
         else if (auto found = done.needs.outcome(); !found)
@@ -136,7 +136,7 @@ class cuda_device final : public device {
         const time_point now = time_.now();
         const duration busy = now - std::max(done.begun, last_end_);
         last_end_ = now;
-        // Whoever hears that it is done may count on what it held being free.
+        // A listener that hears of its end may count on what it held being free.
         done.needs = {};
         done.task.work = nullptr;
         done.task.done(std::move(done.outcome), busy);
@@ -203,7 +203,7 @@ result<std::unique_ptr<device>> make_cuda_device(const cuda_device_options& opti
     cudaStream_t stream = nullptr;
     if (auto chosen = cuda::checked(cudaSetDevice(static_cast<int>(options.index))); !chosen)
         return chosen.failure();
-    // Whoever waits for the GPU sleeps. Refused where the device is in use already, with flags of its own.
+    // A thread that waits for the GPU sleeps. Refused where the device is in use already, with flags of its own.
     cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
     cudaGetLastError();
     if (auto made = cuda::checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)); !made)

@@ -31,14 +31,14 @@ class cuda_module {
     virtual result<std::unique_ptr<device>> make_device(const cuda_device_options& options,
                                                         const time_source& time) const = 0;
 
-    // Of the host, where GPUs copy from and to by themselves, by way of this one: for what comes from the network.
+    // Memory of the host, where GPUs copy from and to by themselves, by way of this one: for what comes from the network.
     virtual std::unique_ptr<memory_source> pinned_memory(unsigned gpu) const = 0;
 };
 
-// Of this header and of all types in it: a module of another build is refused.
+// The version of this header and of all types in it: a module of another build is refused.
 inline constexpr unsigned cuda_module_version = 5;
 
-// What a module exports, by these names.
+// Functions that a module exports, by these names.
 using cuda_module_version_function = unsigned();
 using cuda_module_function = cuda_module*(); // the caller's
 inline constexpr const char* cuda_module_version_symbol = "troupe_cuda_module_version";

@@ -37,7 +37,7 @@ class cudnn {
     bool takes(const attention_shape& shape);
     // By attention_operand; null for those that the shape has not.
     using attention_places = std::array<void*, attention_operands>;
-    // Of a shape that it takes. `of` are named where it fails.
+    // Computes a shape that it takes. `of` are named where it fails.
     result<bool> attend(const attention_shape& shape, const attention_places& places,
                         execution& run, std::initializer_list<const tensor*> of);
 

@@ -1,4 +1,4 @@
-// What is used of cuDNN 9: its C interface for graphs of operations, by NVIDIA's names and values. The library is opened at
+// The part of cuDNN 9 in use: its C interface for graphs of operations, by NVIDIA's names and values. It is opened at
 // run time, where a machine has it; no build needs its headers. tests/unit/kernels_cuda/cudnn_header.cpp compares the values
 // with NVIDIA's header on machines that have it.
 //
@@ -52,7 +52,7 @@ enum cudnnPointwiseMode_t : int {
 enum cudnnReduceTensorOp_t : int { CUDNN_REDUCE_TENSOR_ADD = 0, CUDNN_REDUCE_TENSOR_MAX = 3 };
 enum cudnnBackendHeurMode_t : int { CUDNN_HEUR_MODE_FALLBACK = 2, CUDNN_HEUR_MODE_A = 3 };
 
-// What is to be known of the numbers that an engine gives.
+// Notes on the numbers that an engine gives.
 enum cudnnBackendNumericalNote_t : int {
     CUDNN_NUMERICAL_NOTE_TENSOR_CORE = 0, // of float32: rounded to TF32
     CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS = 1,

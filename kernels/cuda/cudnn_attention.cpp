@@ -63,7 +63,7 @@ class operations_of_attention {
     graph_tensor scores() { return inner(CUDNN_DATA_FLOAT, scores_); }
     graph_tensor sums() { return inner(CUDNN_DATA_FLOAT, rows_); }
 
-    // Those of queries, or of keys.
+    // Heads of queries, or of keys.
     graph_tensor heads(attention_operand which, std::int64_t positions, std::int64_t rows) {
         const sizes shape{shape_.samples, shape_.heads, positions, shape_.width};
         return add_tensor(

@@ -88,7 +88,7 @@ cudnn_graph graph_of(const functions& cudnn, const conv_shape& shape) {
     return made;
 }
 
-// Of scratch memory as much as the operands hold, which an engine may reorder, and a little more.
+// Scratch memory of as much as the operands hold, which an engine may reorder, and a little more.
 engine_rules rules_of(const conv_shape& shape) noexcept {
     engine_rules rules{.may_round = shape.may_round, .workspace_max = 32u << 20};
     for (const auto& [a, b, c, d] : shape.tensors)

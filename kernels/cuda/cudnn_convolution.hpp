@@ -19,7 +19,7 @@ constexpr conv_tensor result_of(conv_direction d) noexcept {
                                            : conv_weight;
 }
 
-// Of row-major float32. Groups follow from the channels of images and weight.
+// Tensors are row-major float32. Groups follow from the channels of images and weight.
 struct conv_shape {
     conv_direction direction;
     std::array<std::array<std::int64_t, 4>, conv_tensors> tensors;

@@ -80,7 +80,7 @@ cudaError_t launch_elements(cudaStream_t stream, std::size_t count, const Functi
     return launch(stream, {blocks_for(count)}, each_element_kernel<Function>, count, function);
 }
 
-// Of all that are reported the one at the lowest place stays.
+// The one at the lowest place stays, of all that are reported.
 __device__ inline void report_bad(unsigned long long* slot, std::size_t place, std::int32_t value) {
     atomicMin(slot,
               static_cast<unsigned long long>(place) << 32 | static_cast<std::uint32_t>(value));

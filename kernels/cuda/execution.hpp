@@ -1,4 +1,4 @@
-// What operations work with on a GPU: a stream, memory in the stream's order, and what must live until the stream has come
+// The context of operations on a GPU: a stream, memory in the stream's order, and what must live until the stream has come
 // so far.
 //
 // Work is put into the stream and goes on after the call. Scratch memory may be let go of as soon as the kernels that use it
@@ -23,7 +23,7 @@ namespace troupe::cuda {
 // Why an element is not what the operation can take: with its place in row-major order and its value.
 using bad_element = std::function<error(std::size_t place, std::int32_t value)>;
 
-// What kernels write into where they find a bad element: the first of them, ~0 for none (report_bad in elements.hpp).
+// Kernels write here where they find a bad element: the first of them, ~0 for none (report_bad in elements.hpp).
 using bad_element_slot = unsigned long long*;
 
 class execution {
@@ -48,7 +48,7 @@ class execution {
     // A slot for kernels that may find a bad element; the work fails with what `why` says of it.
     result<bad_element_slot> look_out(bad_element why);
 
-    // What lies at `from` in the device's memory when the stream has come so far. Waits.
+    // Reads what lies at `from` in the device's memory when the stream has come so far. Waits.
     template <class T>
     result<T> read(const T* from) {
         T value;
@@ -59,8 +59,8 @@ class execution {
     // Waits for all that is in the stream; errc::data for a bad element that was found.
     result<void> wait();
 
-    // What the work since the last call needs to live, and what it found, once the stream has come so far. For a device,
-    // which waits on an event instead of here.
+    // Takes what the work since the last call needs to live, and what it found, once the stream has come so far. For a
+    // device, which waits on an event instead of here.
     class pending {
       public:
         pending() = default;

@@ -109,7 +109,7 @@ struct without_scales {
     }
 };
 
-// Of an element of a row, or behind its end.
+// Rounds an element of a row, or one behind its end.
 template <class Index, class Round>
 struct rounded_element {
     rows_of_numbers from;
@@ -124,7 +124,7 @@ struct rounded_element {
     }
 };
 
-// Of as many neighbours in a row as one access writes; behind the row's end they are zeros.
+// Rounds as many neighbours in a row as one access writes; behind the row's end they are zeros.
 template <class Index, class Round>
 struct rounded_group {
     rows_of_numbers from;

@@ -36,7 +36,7 @@ cudaError_t round_to_bf16(const rows_of_numbers& from, const rounded_rows& to, c
 
 // --- half precision, with the scale that precision::float16 gives a factor
 
-// Of a product; lies on the device.
+// Scales of a product, on the device.
 struct half_scales {
     std::uint32_t largest[2]; // the bits of the largest finite magnitude of each factor
     float factor, beta;       // what the sums are multiplied by, and what they are added to

@@ -20,7 +20,7 @@ class image_places {
           by_width_{shape[3]}, by_height_{shape[2]}, by_block_{block}, by_planes_{shape[1] /
                                                                                   block} {}
 
-    // Of the element that is so many behind the first.
+    // The place of the element that is so many behind the first.
     __device__ place at(std::size_t offset) const {
         const auto pixel = by_block_.divide(static_cast<Index>(offset));
         const auto row = by_width_.divide(pixel.quotient);
@@ -34,7 +34,7 @@ class image_places {
     __device__ Index offset(const place& p) const {
         return ((p.plane * height_ + p.y) * width_ + p.x) * block_ + p.lane;
     }
-    // Of a place, as (sample, channel).
+    // The channel of a place, as (sample, channel).
     __device__ division<Index> channel(const place& p) const {
         const auto plane = by_planes_.divide(p.plane);
         return {plane.quotient, plane.remainder * block_ + p.lane};
@@ -62,7 +62,7 @@ class axis_windows {
 
     // Where window w begins; above the size where it begins in the padding before the image.
     __device__ Index begin(Index w) const { return w * stride_ - padding_; }
-    // What it covers of an image, which must be something.
+    // The range of an image that it covers, which must not be empty.
     __device__ range covered(Index w) const {
         const Index begin = w * stride_, end = begin + window_ - padding_;
         return {begin > padding_ ? begin - padding_ : 0, end < size_ ? end : size_};

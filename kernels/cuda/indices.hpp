@@ -34,8 +34,8 @@ class divisor {
     Index by_;
 };
 
-// Of numbers below 2^31 by one from 1 to 2^31: a multiplication and a shift in place of some twenty instructions. Granlund
-// and Montgomery, "Division by invariant integers using multiplication", 1994.
+// Division of numbers below 2^31 by one from 1 to 2^31: a multiplication and a shift in place of some twenty instructions.
+// Granlund and Montgomery, "Division by invariant integers using multiplication", 1994.
 template <>
 class divisor<std::uint32_t> {
   public:

@@ -64,7 +64,7 @@ struct map_operands {
     float* out[Outs];
 };
 
-// Of the four elements from 4 * group on.
+// Maps the four elements from 4 * group on.
 template <class Function, unsigned Ins, unsigned Outs>
 struct mapped {
     std::size_t count;

@@ -5,7 +5,7 @@
 
 namespace troupe::cuda {
 
-// Whoever allocates or frees may be any thread: the device is named each time.
+// Any thread may allocate or free: the device is named each time.
 std::byte* stream_memory::take(std::size_t bytes) {
     void* memory = nullptr;
     if (cudaSetDevice(device_) != cudaSuccess ||

@@ -9,7 +9,7 @@
 
 namespace troupe::cuda {
 
-// Of the GPU, in the order of the stream: what is given back may still be used by what is in the stream.
+// Memory of the GPU, in the order of the stream: what is given back may still be used by what is in the stream.
 class stream_memory final : public memory_source {
   public:
     stream_memory(int device, cudaStream_t stream) : device_{device}, stream_{stream} {}
@@ -22,7 +22,7 @@ class stream_memory final : public memory_source {
     const cudaStream_t stream_;
 };
 
-// Of the host, where the GPU copies from and to by itself.
+// Memory of the host, where the GPU copies from and to by itself.
 std::unique_ptr<memory_source> pinned_memory(int device);
 
 } // namespace troupe::cuda

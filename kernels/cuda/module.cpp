@@ -1,4 +1,4 @@
-// What the module exports.
+// The functions that the module exports.
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/cuda_module.hpp"

@@ -1,4 +1,4 @@
-// What encoders and decoders share: numbers at any address of a payload, and what is done with what was decoded.
+// Parts that encoders and decoders share: numbers at any address of a payload, and what is done with what was decoded.
 #pragma once
 
 #include <cstddef>
@@ -66,7 +66,7 @@ struct decode_target {
     explicit decode_target(const decode_operands& o)
         : factor{o.factor}, addend{floats(o.addend)}, output{floats(o.output)} {}
 
-    // Of the elements from `first` on, of which so many are there.
+    // Takes the elements from `first` on, of which so many are there.
     template <unsigned N>
     __device__ void put(std::size_t first, std::size_t there, neighbours<N> decoded) const {
 #pragma unroll

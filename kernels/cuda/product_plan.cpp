@@ -38,7 +38,7 @@ constexpr cublasLtEpilogue_t without_activation(bool has_bias) {
     return has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-// What cuBLASLt has for the activation and the bias of p. Its GELU is the one by tanh, how exact is not said: not for
+// The epilogue of cuBLASLt for the activation and the bias of p. Its GELU is the one by tanh, how exact is not said: not for
 // products in float32. Its RELU may make 0 of NaN, which must stay visible: never.
 std::optional<cublasLtEpilogue_t> epilogue_of(const product& p) {
     constexpr std::size_t copied_columns = 8; // the columns of a copy are a multiple of it apart

@@ -121,7 +121,7 @@ product laid_out(const product& p) {
     return laid;
 }
 
-// What cuBLASLt reads besides c: rounded where it should be, aligned. Holds what is made for it.
+// Operands that cuBLASLt reads besides c: rounded where it should be, aligned. Holds what is made for it.
 class operands {
   public:
     operands(memory_pool& memory, cudaStream_t stream) : memory_{memory}, stream_{stream} {}
@@ -270,7 +270,7 @@ class target {
         at = reinterpret_cast<float*>(kept_->data());
         return {};
     }
-    // What lies there so far.
+    // Brings what lies there so far.
     result<void> bring(cudaStream_t stream) const { return copy(to_, there_, at, here_, stream); }
     result<void> put_there(cudaStream_t stream) const {
         return copy(at, here_, to_, there_, stream);
@@ -325,7 +325,7 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
         return done;
     if (auto done = copied.take(memory_); !done)
         return done;
-    // What is added to, and what lies between rows that are copied with it.
+    // Sums that are added to, and gaps between rows, are copied with it.
     const bool has_gaps = elements != p.batch * p.m * p.n && laid.c_stride == p.c_stride;
     if (p.beta != 0 || has_gaps)
         if (auto done = c.bring(stream); !done)

@@ -1,4 +1,4 @@
-// What passes over sequences share: sizes, positions of all samples, products with the weights of a cell, and the steps of
+// Parts of all passes over sequences: sizes, positions of all samples, products with the weights of a cell, and the steps of
 // the GRU, which the decoder with attention has, too.
 //
 // What steps multiply lies together in scratch memory, not at its position among all others: only that is rounded then.
@@ -34,14 +34,14 @@ struct sample_rows {
     }
 };
 
-// Those of one position of (samples, positions, width), which may be null.
+// Rows of one position of (samples, positions, width), which may be null.
 template <class Float>
 sample_rows<Float> at(const sequence_sizes& n, Float* values, std::size_t position,
                       std::size_t width) {
     return {values == nullptr ? nullptr : values + position * width, n.positions * width};
 }
 
-// Those before the position: of `initial`, (samples, width), before the first.
+// Rows before the position: of `initial`, (samples, width), before the first.
 inline sample_rows<const float> before(const sequence_sizes& n, const float* states,
                                        const tensor* initial, std::size_t position) {
     if (position == 0)
@@ -103,7 +103,7 @@ class cell_products {
     const std::size_t rows_, columns_;
 };
 
-// Of one position of all samples.
+// The step of one position of all samples.
 struct gru_step {
     const float* bias_ih;     // (3 * width)
     const float* bias_hh;     // (3 * width)

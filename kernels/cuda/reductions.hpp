@@ -26,7 +26,7 @@ struct larger {
     }
 };
 
-// What the lane has whose number differs in the bits of `mask`. T is a number, or a struct of whole words.
+// The value of the lane whose number differs in the bits of `mask`. T is a number, or a struct of whole words.
 template <class T>
 __device__ inline T across_warp(T value, unsigned mask) {
     if constexpr (std::is_arithmetic_v<T>)
@@ -42,7 +42,7 @@ __device__ inline T across_warp(T value, unsigned mask) {
     }
 }
 
-// What all lanes of a full warp have, put together; in every lane.
+// Combines the values of all lanes of a full warp; the result is in every lane.
 template <class T, class Combine = plus>
 __device__ inline T over_warp(T value, Combine combine = {}) {
     for (unsigned mask = warp_threads / 2; mask > 0; mask /= 2)
@@ -50,8 +50,8 @@ __device__ inline T over_warp(T value, Combine combine = {}) {
     return value;
 }
 
-// What all threads of a block of whole warps have, put together; in every thread. All of them must call it. `none` is what
-// changes nothing.
+// Combines the values of all threads of a block of whole warps; the result is in every thread. All of them must
+// call it. `none` changes nothing.
 template <class T, class Combine = plus>
 __device__ inline T over_block(T value, T none = T{}, Combine combine = {}) {
     __shared__ T of_warps[warps_max];

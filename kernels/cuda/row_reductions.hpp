@@ -1,4 +1,4 @@
-// What the elements of each row of a matrix come to, as a norm is: sums and extremes whose order depends on the sizes only.
+// Reductions of each row of a matrix, as a norm is one: sums and extremes whose order depends on the sizes only.
 //
 // A warp takes a row or, where few rows are wide, a part of one; then a warp takes what the parts of a row came to.
 #pragma once

@@ -19,7 +19,7 @@ std::string sentence(std::source_location where, const std::string& what,
     return text;
 }
 
-// What a call was refused for is no end of the GPU.
+// A refusal of a call is no end of the GPU.
 errc code_of(cudaError_t status) {
     switch (status) {
     case cudaErrorMemoryAllocation:

@@ -1,4 +1,4 @@
-// What a call of CUDA returned, as an error that says where it failed and on what.
+// The status of a call of CUDA, as an error that says where it failed and on what.
 #pragma once
 
 #include <cublasLt.h>
@@ -19,7 +19,7 @@ error failed(cudaError_t status, std::initializer_list<const tensor*> operands =
 error failed(cublasStatus_t status, std::initializer_list<const tensor*> operands = {},
              std::source_location where = std::source_location::current());
 
-// What `what` says of a call of another library.
+// The error of a call of another library, which `what` describes.
 error failed(errc code, const std::string& what, std::initializer_list<const tensor*> operands = {},
              std::source_location where = std::source_location::current());
 

@@ -17,7 +17,7 @@ namespace troupe {
 
 class operations; // the table of operations of one back end; kernels/ops/ops.hpp
 
-// What a piece of work computes with. Valid during the work only.
+// The context that a piece of work computes with. Valid during the work only.
 struct compute_context {
     operations& ops;
     memory_pool& memory;
@@ -45,7 +45,7 @@ using device_work = std::function<result<void>(compute_context&)>;
 // news on.
 using device_completion = std::function<void(result<void>, duration busy)>;
 
-// What a device with several actors' work may do first (kernels/device/task_queue.hpp): what lets go of memory and is waited
+// A device with several actors' work may do this first (kernels/device/task_queue.hpp): what lets go of memory and is waited
 // for by others, a backward pass, before what only asks for more.
 enum class task_priority : std::uint8_t { last, usual, soon };
 
@@ -67,7 +67,7 @@ class device {
 
     virtual void submit(device_task task) = 0;
 
-    // What work of this cost_hint takes where time is modelled, and so cannot be measured; nothing on a real device.
+    // The time of work of this cost_hint where time is modelled, and so cannot be measured; nothing on a real device.
     virtual std::optional<duration> modelled_time(double) const { return std::nullopt; }
 
     // Why it can do nothing more, if it cannot: all that is submitted fails.

@@ -35,7 +35,7 @@ class attention_layer final : public layer {
     result<gradients> backward(compute_context& context, backward_pass pass) const override;
 
   private:
-    // Of queries with the keys that they see.
+    // The number of pairs of queries with the keys that they see.
     double pairs() const noexcept {
         const double positions = static_cast<double>(positions_);
         return settings_.causal ? positions * (positions + 1) / 2 : positions * positions;

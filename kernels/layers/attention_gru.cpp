@@ -21,7 +21,7 @@ enum parameter {
     score_weight
 };
 
-// What the forward pass saves, in its order.
+// Tensors that the forward pass saves, in its order.
 enum kept_tensor {
     kept_input,
     kept_memory,

@@ -58,7 +58,7 @@ result<std::shared_ptr<const layer>> make_flatten(const value_form& input);
 // The first `source_length` tokens of a row, and those behind them.
 result<std::shared_ptr<const layer>> make_source(const value_form& row, std::size_t source_length);
 result<std::shared_ptr<const layer>> make_target(const value_form& row, std::size_t source_length);
-// Of three inputs: what the gru of the decoder takes, what the encoder gives, and the tokens of the source.
+// Takes three inputs: what the gru of the decoder takes, what the encoder gives, and the tokens of the source.
 result<std::shared_ptr<const layer>> make_attention_gru(proto::AttentionGru::Reader description,
                                                         const value_form& input,
                                                         const value_form& encoded,
@@ -68,7 +68,7 @@ result<std::shared_ptr<const layer>> make_attention_gru(proto::AttentionGru::Rea
 result<tensor_shape> pooled_images(const max_pool_settings& windows,
                                    const tensor_shape& input_shape);
 
-// What max_pool makes of images of this shape. errc::usage where it cannot.
+// The shape that max_pool makes of images of this one. errc::usage where it cannot.
 struct pooled_shape {
     max_pool_settings settings; // with block 1
     tensor_shape output;

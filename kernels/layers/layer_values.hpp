@@ -1,4 +1,4 @@
-// What goes into layers and comes out of them: plain values that layers, graphs of them and the stages of a pipeline share.
+// Inputs and outputs of layers: plain values that layers, graphs of them and the stages of a pipeline share.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct parameter_info {
     double initial = 0;
     double initial_deviation = 0;
     std::size_t fan_in = 0;
-    // Of the weight of a linear layer: the rows of a sample that it multiplies. Its gradient is a product of as many rows of
+    // Rows of a sample that the weight of a linear layer multiplies. Its gradient is a product of as many rows of
     // the output's gradient and of the input (sufficient factors). 0: it is none.
     std::size_t factor_rows = 0;
 };
@@ -85,7 +85,7 @@ struct kept_values {
     std::size_t more_bytes = 0;
 };
 
-// What a layer's backward pass needs of its forward pass. Opaque to everybody but the layer.
+// The state that a layer's backward pass needs of its forward pass. Opaque to everybody but the layer.
 struct saved_layer {
     std::vector<tensor> tensors;
     std::size_t block = 1; // channel block of the image tensors among them (kernels/ops/ops.hpp)

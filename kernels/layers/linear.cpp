@@ -4,7 +4,7 @@ namespace troupe {
 
 namespace {
 
-// Of each row of a sample: its positions, or, of images, all of it. Alone or with an activation behind it.
+// Multiplies each row of a sample: its positions, or, of images, all of it. Alone or with an activation behind it.
 class linear_layer final : public layer {
   public:
     linear_layer(const tensor_shape& input, std::size_t rows, proto::Linear::Reader description,
@@ -120,7 +120,7 @@ class linear_layer final : public layer {
         return {};
     }
 
-    // Of each row the output's gradient and then the input.
+    // Each row has the output's gradient and then the input.
     result<tensor> factors_of(compute_context& context, const tensor& output_gradient,
                               const tensor& input) const {
         auto factors =

@@ -49,7 +49,7 @@ result<void> outcome(const operand_check& check, const attended_memory& m) {
     return {};
 }
 
-// What both passes of the decoder have in common.
+// Checks that both passes of the decoder have in common.
 template <class Operation>
 void check_decoder(operand_check& check, const Operation& op) {
     check.rank("input", op.input, 3).rank("weight_hh", op.cell.weight_hh, 2);

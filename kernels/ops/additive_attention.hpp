@@ -19,7 +19,7 @@ struct attended_memory {
         lengths; // (samples), int32, in 1..source, or null: the whole source of all samples
 };
 
-// Of a length outside 1..source.
+// The error for a length outside 1..source.
 error bad_memory_length(std::size_t sample, std::int32_t length, std::size_t source);
 
 struct additive_parameters {

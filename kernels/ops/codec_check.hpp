@@ -1,4 +1,4 @@
-// What the checks of decoders share; for the files beside this one.
+// Parts that the checks of decoders share; for the files beside this one.
 #pragma once
 
 #include "kernels/ops/codecs.hpp"
@@ -15,7 +15,7 @@ inline result<void> check_decode(operand_check& check, const decode_operands& o,
     return check.outcome();
 }
 
-// Of a payload that has as many elements of so many bytes as fit.
+// Checks a payload that has as many elements of so many bytes as fit.
 inline operand_check& check_elements(operand_check& check, const tensor& payload,
                                      std::size_t element_bytes, std::size_t elements) {
     return check.is("payload", payload, {payload.shape().elements()}, data_type::uint8)

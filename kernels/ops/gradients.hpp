@@ -27,7 +27,7 @@ struct compensate_delay {
     result<void> check() const;
 };
 
-// Of each element: the mean of what the inputs have there but for the `trim` smallest and the `trim` largest. NaN counts as
+// For each element, the mean of what the inputs have there but for the `trim` smallest and the `trim` largest. NaN counts as
 // larger than all numbers. With trim = (inputs - 1) / 2 the median. Output may be an input.
 struct trimmed_mean {
     std::span<const tensor> inputs;

@@ -40,7 +40,7 @@ struct batch_norm_inference {
     result<void> check() const;
 };
 
-// Of training. With x' = (input - m) * r, sums and means over a channel's values:
+// The gradients in training. With x' = (input - m) * r, sums and means over a channel's values:
 // bias_gradient = sum of output_gradient; weight_gradient = sum of output_gradient * x';
 // input_gradient = r * weight * (output_gradient - mean of output_gradient - x' * mean of output_gradient * x').
 struct batch_norm_backward {

@@ -23,7 +23,7 @@ struct linear_forward {
     result<void> check() const;
 };
 
-// Of the product and the bias: output_gradient is that of what an activation got.
+// Gradients of the product and the bias: output_gradient is that of what an activation got.
 struct linear_backward {
     const tensor& input;           // (samples, in)
     const tensor& weight;          // (out, in)

@@ -1,4 +1,4 @@
-// What training minimises. Losses are given as sums, so that those of microbatches add up to that of their minibatch.
+// Losses, which training minimises. They are given as sums, so that those of microbatches add up to that of their minibatch.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct softmax_cross_entropy {
     result<void> check() const;
 };
 
-// Of the label at this place of all labels, in row-major order.
+// The error for the label at this place of all labels, in row-major order.
 error bad_label(const tensor_shape& labels, std::size_t row, std::int32_t label,
                 std::size_t classes);
 

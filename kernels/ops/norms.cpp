@@ -22,7 +22,7 @@ operand_check check_rows(std::string_view operation, const Norm& o, std::string_
     return check;
 }
 
-// What backward writes.
+// Checks of what backward writes.
 template <class Norm>
 void check_gradients(operand_check& check, const Norm& o) {
     check.is("weight_gradient", o.weight_gradient, o.weight.shape());

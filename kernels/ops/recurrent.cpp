@@ -14,7 +14,7 @@ struct sequence_shapes {
     tensor_shape gates;  // (samples, positions, 4 * width)
 };
 
-// What both passes of a cell have in common.
+// Checks that both passes of a cell have in common.
 template <class Operation>
 sequence_shapes check_cell(operand_check& check, const Operation& op) {
     constexpr bool is_lstm = requires {

@@ -75,7 +75,7 @@ void check_columns(operand_check& check, std::string_view name, const Columns& c
                  std::string{name} + " have fewer columns than the output");
 }
 
-// What forward and backward have in common; `output` gives the shape.
+// Checks that forward and backward have in common; `output` gives the shape.
 template <class Attention>
 operand_check check_attention(std::string_view name, const Attention& a) {
     operand_check check{name};

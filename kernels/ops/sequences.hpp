@@ -24,7 +24,7 @@ struct embedding_backward {
     result<void> check() const;
 };
 
-// Of the index at place i of all, in row-major order.
+// The error for the index at place i of all, in row-major order.
 error bad_index(const tensor_shape& indices, std::size_t i, std::int32_t index,
                 std::size_t vocabulary);
 
@@ -111,7 +111,7 @@ struct attention_forward {
     result<void> check() const;
 };
 
-// Of a sample's number of keys.
+// The error for a sample's number of keys.
 error bad_key_length(std::size_t sample, std::int32_t length, std::size_t keys);
 
 // The three gradients may be columns of one tensor that do not overlap. With p the shares, softmax(score[i])[j], and m[i] =

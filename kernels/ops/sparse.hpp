@@ -82,7 +82,7 @@ struct decode_threshold {
     result<void> check() const;
 };
 
-// What count_at_least takes to count what is above a threshold.
+// The argument of count_at_least that counts what is above a threshold.
 float just_above(float threshold) noexcept;
 
 // velocity' = momentum * velocity + scale * gradient; sum' = sum + velocity'. New tensors may be the old ones.

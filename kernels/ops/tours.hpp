@@ -23,14 +23,14 @@ enum class city_choice : std::uint8_t { exact, independent };
 // base^exponent, of small whole exponents by products, which are the same on all machines.
 double trail_power(double base, double exponent) noexcept;
 
-// Of (cities, count) numbers each, float64 but for the candidates. errc::data for a candidate that is no city.
+// Tensors of (cities, count) numbers each, float64 but for the candidates. errc::data for a candidate that is no city.
 struct trail_operands {
     const tensor& candidates; // int32: the cities to which a city's ways have trails
     const tensor& nearness;
     tensor& trails;
     tensor& weights; // trails^power * nearness: ants go by these; at least 0
     double power = 1;
-    // What is laid from a to b lies from b to a, too, as far as a is a candidate of b.
+    // A trail that is laid from a to b lies from b to a, too, as far as a is a candidate of b.
     bool both_ways = true;
 };
 
@@ -77,7 +77,7 @@ struct update_trails {
     result<void> check() const;
 };
 
-// Of a number at place i of candidates or tours that is no city.
+// The error for a number at place i of candidates or tours that is no city.
 error no_city(const tensor& numbers, std::size_t i, std::size_t cities);
 
 } // namespace troupe

@@ -14,7 +14,7 @@
 
 namespace troupe {
 
-// What every rule takes. New tensors may be the old ones.
+// Operands that every rule takes. New tensors may be the old ones.
 struct update_operands {
     float learning_rate;
     std::uint64_t step; // t, counted from 1
@@ -33,7 +33,7 @@ struct weight_update {
     result<void> check() const;
 };
 
-// What a rule with these settings keeps beside each weight, by PyTorch's names.
+// State that a rule with these settings keeps beside each weight, by PyTorch's names.
 std::span<const std::string_view> state_of(const sgd_settings& settings) noexcept;
 std::span<const std::string_view> state_of(const adagrad_settings& settings) noexcept;
 std::span<const std::string_view> state_of(const rmsprop_settings& settings) noexcept;

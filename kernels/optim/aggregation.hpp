@@ -1,4 +1,4 @@
-// What is made of the gradients, or weights, that several replicas send: their mean, or something that bears some of them
+// Aggregation of the gradients, or weights, that several replicas send: their mean, or something that bears some of them
 // being nonsense.
 //
 //   median         of each number by itself                                  Yin et al. 2018
@@ -29,10 +29,10 @@ struct aggregation {
     std::uint32_t trim = 0;
     std::uint32_t liars = 0;
 
-    // What the app asks for; nothing where this build does not know it.
+    // The rule that the app asks for; none where this build does not know it.
     static std::optional<aggregation> of(proto::Aggregation::Reader description);
 
-    // Of so many senders, how many it takes at least: with fewer, one that sends nonsense could have its way.
+    // The number that it takes at least, of so many senders: with fewer, one that sends nonsense could have its way.
     std::size_t needs_of(std::size_t senders) const noexcept;
 };
 
@@ -40,7 +40,7 @@ struct aggregation {
 // numbers count as infinite. At least 2 * liars + 3 senders.
 std::size_t krum_choice(std::span<const double> distances, std::size_t senders, std::size_t liars);
 
-// Of tensors of the same shapes from every sender, of whom there are as many as the rule needs.
+// Takes tensors of the same shapes from every sender, of whom there are as many as the rule needs.
 result<std::vector<tensor>> aggregate(compute_context& context, const aggregation& how,
                                       std::span<const std::vector<tensor>> sent);
 

@@ -25,10 +25,10 @@ struct gradient_clip {
     std::optional<float> norm;  // of all gradients together
 };
 
-// What the app asks for; nothing where this build does not know it.
+// The clipping that the app asks for; none where this build does not know it.
 std::optional<gradient_clip> make_clip(proto::GradientClip::Reader description);
 
-// Of each gradient: the sum of the squares of its elements.
+// The sum of the squares of the elements of each gradient.
 result<std::vector<double>> squares_of(compute_context& context, std::span<const tensor> gradients);
 
 // `sum` and these, from the last to the first.

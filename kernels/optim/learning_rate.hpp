@@ -1,4 +1,13 @@
-// The learning rate of every update of a run: a pure function of its place there.
+// The learning rate of every update of a run: a pure function of its minibatch.
+//
+// While it warms up, minibatch b has (b + 1) / warmup_minibatches of the optimizer's rate. The schedule begins with the next
+// one, at the full rate, and goes by minibatches: cosine and polynomial arrive at their share of the rate with the last
+// minibatch of the run, and step counts its epochs from the end of the warm-up. PyTorch's SequentialLR of a LinearLR and a
+// CosineAnnealingLR, PolynomialLR or StepLR has these rates if it is stepped after every minibatch.
+//
+// Where replicas take turns, the minibatches of a round are one in this, and the warm-up has as many rounds as it needs: the
+// rates are those of one device with minibatches of all replicas' samples, and of PyTorch's where each process steps its
+// scheduler after every update.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +17,15 @@
 
 namespace troupe {
 
-// Of an update. Both count from 0 over the run.
-struct run_position {
-    std::uint32_t epoch = 0;
-    std::uint64_t minibatch = 0;
-};
+// By the number of a minibatch, from 0 over the run and all replicas. Const, and shared freely by threads.
+using learning_rates = std::function<float(std::uint64_t minibatch)>;
 
-// Const, and shared freely by threads.
-using learning_rates = std::function<float(const run_position&)>;
+// The rates of a run with so many samples in an epoch, and so many replicas that take turns. Null for a schedule that this
+// build does not know.
+learning_rates make_learning_rates(proto::Train::Reader train, std::uint64_t samples,
+                                   std::uint32_t in_turn = 1);
 
-// The optimizer's rate, times what the schedule leaves of it there, times (minibatch + 1) / warmup_minibatches while it
-// warms up, for a run of `minibatches`. Null for a schedule that this build does not know.
-learning_rates make_learning_rates(proto::Train::Reader train, std::uint64_t minibatches);
-
-// So many times these rates, in all places.
+// So many times these rates, of all minibatches.
 learning_rates times(learning_rates rates, float factor);
 
 } // namespace troupe

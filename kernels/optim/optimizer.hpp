@@ -22,8 +22,8 @@ class optimizer {
   public:
     virtual ~optimizer() = default;
 
-    // What it keeps beside each parameter, by PyTorch's names: "momentum_buffer", or "exp_avg" and "exp_avg_sq". In the
-    // order of weights::state.
+    // Its state beside each parameter, by PyTorch's names: "momentum_buffer", or "exp_avg" and "exp_avg_sq".
+    // In the order of weights::state.
     virtual std::span<const std::string_view> state() const noexcept = 0;
 
     // Version current.version + 1, with one update more of each parameter: that count, not the version, is the number of
@@ -34,7 +34,7 @@ class optimizer {
                                           float learning_rate) const;
 
   private:
-    // Of one parameter. The new tensors have memory, perhaps that of the old ones.
+    // Updates one parameter. The new tensors have memory, perhaps that of the old ones.
     virtual result<void> update(compute_context& context,
                                 const update_operands& operands) const = 0;
 };

@@ -76,7 +76,7 @@ void for_each_bucket(const quantizer& q, std::size_t elements, Function f) {
     }
 }
 
-// What elements are cut at.
+// The magnitude that elements are cut at.
 float largest_allowed(const quantizer& q, const tensor& input) {
     if (q.clip == 0)
         return std::numeric_limits<float>::infinity();

@@ -25,7 +25,7 @@ std::vector<double> state_of(const tensor* states, std::size_t sample, std::size
     return {row.begin(), row.end()};
 }
 
-// What a sample had behind the position before `row`.
+// The state of a sample behind the position before `row`.
 std::vector<double> state_before(const tensor& states, const tensor* initial, std::size_t row) {
     const std::size_t positions = states.shape()[1];
     const std::size_t width = states.shape()[2];

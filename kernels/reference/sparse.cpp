@@ -33,7 +33,7 @@ void write_sparse(const tensor& input, std::span<const std::uint32_t> indices, t
     }
 }
 
-// Of a payload that begins with `count` of them; in the highest bit of each may be something else.
+// Reads them from a payload that begins with `count` of them; in the highest bit of each may be something else.
 result<std::vector<std::uint32_t>> read_indices(const tensor& payload, std::size_t count,
                                                 std::size_t elements, std::uint32_t mask) {
     std::vector<std::uint32_t> indices;

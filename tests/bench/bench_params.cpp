@@ -143,7 +143,7 @@ void spawn_server(node_runtime& node, const bench_options& options,
         shard.rules.rule.staleness = 2; // so that no worker does more rounds than others
         shard.workers = options.workers;
         shard.shapes = {shape};
-        shard.rates = [](run_position) { return 0.1f; };
+        shard.rates = [](std::uint64_t) { return 0.1f; };
         shard.compute = std::move(compute);
         node.spawn_as<parameter_shard>(shard_number, "shard", std::move(shard));
     }

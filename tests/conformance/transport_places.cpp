@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_frame_that_may_not_lie_in_its_place_costs_its_se
                                     : "a tensor where numbers of its type do not lie";
         BOOST_TEST((b.heard->downs() == downs{{a.id, errc::protocol}}));
         BOOST_TEST(b.heard->last_reason() == "malformed frame: " + why);
-        BOOST_TEST((a.heard->downs() == downs{{b.id, errc::lost}}));
+        BOOST_TEST((a.heard->downs() == downs{{b.id, errc::refused}}));
         BOOST_TEST(a.heard->last_reason() == "it gave up the connection: malformed frame: " + why);
         w.settle();
         BOOST_TEST(b.heard->frame_count() == 0u);

@@ -1,6 +1,9 @@
 // Which way frames between two nodes go over: what their hellos agree upon, and what they then use.
 #include <boost/test/unit_test.hpp>
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <iostream>
 
 #include "tests/conformance/hostile_peer.hpp"
@@ -44,6 +47,26 @@ class talker {
 
     ucx_world& world_;
     control_connection wire_;
+};
+
+// While it lives, this process can make no file of more than a page, so that its nodes find no room for shared memory.
+class no_room {
+  public:
+    no_room() {
+        std::signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit page{4096, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &page);
+    }
+    ~no_room() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, SIG_DFL);
+    }
+    no_room(const no_room&) = delete;
+    no_room& operator=(const no_room&) = delete;
+
+  private:
+    rlimit before_{};
 };
 
 } // namespace
@@ -101,6 +124,38 @@ BOOST_AUTO_TEST_CASE(what_only_one_of_two_nodes_can_see_is_not_shared_memory) {
         other.send(other.rightful(*conformance::numbered_frame(w.pool, 5), 0), {});
         BOOST_TEST(w.wait_for([&] { return a.heard->frame_count() == 1; }));
     }
+}
+
+BOOST_AUTO_TEST_CASE(nodes_without_room_for_shared_memory_use_tcp_and_say_why_once) {
+    ucx_world w{ucx_transports::automatic};
+    std::vector<std::string> said;
+    node a = w.add_with(
+        {.name = "a", .log = [&](const std::string& sentence) { said.push_back(sentence); }});
+    const no_room here;
+    for (const char* name : {"b", "c"}) {
+        node other = w.add(name);
+        w.join(other, a);
+        BOOST_TEST(a.heard->ups().back().over == "tcp");
+        BOOST_TEST(other.heard->ups().back().over == "tcp");
+        other.end->send(a.id, conformance::numbered_frame(w.pool, 3, {1u << 20}));
+        BOOST_TEST(w.wait_for([&] { return a.heard->frame_count() == 1; }));
+        a.heard->forget_frames();
+    }
+    a.end->close();
+    BOOST_TEST_REQUIRE(said.size() == 1u);
+    for (const char* part : {"go over TCP", "/dev/shm", "--shm-size"})
+        BOOST_TEST(said[0].find(part) != std::string::npos, said[0]);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_of_shared_memory_alone_without_room_for_it_are_told_so) {
+    ucx_shm_world w;
+    node a = w.add("a");
+    node b = w.add("b");
+    const no_room here;
+    a.end->connect(b.end->address());
+    BOOST_TEST(w.wait_for([&] { return a.heard->failures().size() == 1; }));
+    for (const char* part : {"no shared memory for a link", "/dev/shm", "--transport tcp"})
+        BOOST_TEST(a.heard->last_reason().find(part) != std::string::npos, a.heard->last_reason());
 }
 
 BOOST_AUTO_TEST_CASE(who_may_use_shared_memory_alone_is_told_that_there_is_none) {

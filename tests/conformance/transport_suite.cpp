@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_peer_that_is_given_up_is_told_why_and_may_come_b
     BOOST_TEST_REQUIRE(
         w.wait_for([&] { return a.heard->downs().size() == 1 && b.heard->downs().size() == 1; }));
     BOOST_TEST((a.heard->downs() == downs{{b.id, errc::protocol}}));
-    BOOST_TEST((b.heard->downs() == downs{{a.id, errc::lost}}));
+    BOOST_TEST((b.heard->downs() == downs{{a.id, errc::refused}}));
     BOOST_TEST(b.heard->last_reason() == "it gave up the connection: nonsense");
     b.end->connect(a.end->address());
     BOOST_TEST_REQUIRE(

@@ -101,6 +101,16 @@ class TroupeTest(unittest.TestCase):
         reports += [report.read_text() for report in self.folder.glob("sanitizer-report*")]
         self.assertFalse(reports, "\n".join(["a sanitizer reports", *reports]))
 
+    def small_disk(self):
+        """A folder that holds 96 kB; None without the permission to mount one."""
+        mount = self.folder / "small"
+        mount.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", mount], capture_output=True).returncode:
+            print("skipped: a full disk: no permission to mount a small file system")
+            return None
+        self.addCleanup(subprocess.run, ["umount", mount])
+        return mount
+
     def eventually(self, condition, what, seconds=60):
         deadline = time.monotonic() + seconds * PATIENCE
         while not condition():
@@ -119,8 +129,8 @@ class TroupeTest(unittest.TestCase):
         return self.write(name, text)
 
     def start(self, *arguments, **options):
-        process = subprocess.Popen([TROUPE, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   stdin=subprocess.DEVNULL, text=True, cwd=self.folder, **options)
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+        process = subprocess.Popen([TROUPE, *map(str, arguments)], text=True, cwd=self.folder, **{**streams, **options})
         self.started.append(process)
         return process
 
@@ -151,6 +161,13 @@ class TroupeTest(unittest.TestCase):
             if line.startswith("{") and json.loads(line)["event"] == name:
                 return json.loads(line)
         self.fail(f"no {name} event: {process.stderr.read()}")
+
+    def read_line(self, node, text):
+        """Reads the log of a node up to the line that says this."""
+        lines = []
+        while not lines or not re.search(text, lines[-1]):
+            lines.append(node.stderr.readline())
+            self.assertNotEqual(lines[-1], "", f"no line says '{text}': {lines}")
 
     def assert_one_line_error(self, result, code, *parts):
         self.assertIn(result.code, code if isinstance(code, tuple) else (code,), str(result))

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import unittest
+import unittest.mock
 
 from support import APP, FASHION, SOURCE, TroupeTest, main
 
@@ -38,6 +39,32 @@ class AppFile(TroupeTest):
 
     def test_stages_that_do_not_add_up(self):
         self.check(APP.replace("{layers: 1}]", "{layers: 2}]"), "stages")
+
+    def test_names_of_files_know_the_home_folder_and_no_variables(self):
+        home = self.folder / "home"
+        home.mkdir()
+        saving = APP + "checkpoint: {directory: ~/saved}\n"
+        with unittest.mock.patch.dict(os.environ, {"HOME": str(home)}):
+            self.assertEqual(self.troupe("run", self.app(saving), "--set", "train.epochs=1").code, 0)
+            self.assertTrue((home / "saved/epoch-0001").is_dir())
+            self.assertEqual(self.troupe("evaluate", self.app(), "--weights=~/saved").code, 0)
+            self.assertEqual(self.troupe("evaluate", self.app(), "--set", "checkpoint={directory: ~/saved}").code, 0)
+        self.assertFalse((self.folder / "~").exists())
+        self.check(saving.replace("~/", "$HOME/"), ":21:", 'checkpoint.directory: "$HOME/saved": variables have no value')
+        self.check(saving.replace("~/", "~ann/"), "home folders of other users are not looked up")
+        self.assert_one_line_error(self.troupe("evaluate", self.app(), "--weights=~ann/saved"), 2, "other users are not looked up")
+
+    def test_labels_of_which_none_counts_are_refused(self):
+        def npy(name, kind, shape, data):
+            header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+            (self.folder / name).write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data)
+        npy("x.npy", "|u1", "(4, 64)", bytes(256))
+        npy("y.npy", "<i8", "(4,)", b"\xff" * 32)
+        arrays = APP.replace("synthetic: {train_samples: 512, test_samples: 128, classes: 4}",
+                             "npy: {train_inputs: x.npy, train_labels: y.npy, test_inputs: x.npy, test_labels: y.npy}")
+        for command in ("check", "run"):
+            self.assert_one_line_error(self.troupe(command, self.app(arrays)), 2, "data.npy.train_labels: ",
+                                       "y.npy: no label counts: all are -1, which the loss leaves out")
 
     def test_a_key_without_effect_is_noted(self):
         result = self.troupe("check", self.app(APP + "    microbatches: 4\n"))

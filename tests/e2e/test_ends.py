@@ -46,6 +46,41 @@ class Ends(TroupeTest):
         self.assert_within(12, since=stopped)   # about five, but for a machine that itself stalls
         self.assert_one_line_error(result, 3, "node b is lost: no heartbeat", "b/cpu:0", "nothing was saved")
 
+    def test_a_stopped_node_comes_back_and_the_next_run_uses_it(self):
+        impatient = ("--heartbeat-ms", 100, "--heartbeat-timeout-ms", 1000)
+        first, address = self.node(*impatient, name="a")
+        other, _ = self.node(*impatient, "--join", address, name="b")
+        third, _ = self.node(*impatient, "--join", address, name="c")
+        run = self.start("run", self.app(LONG), "--cluster", address, "--json")
+        self.read_event(run, "epoch")
+        other.send_signal(signal.SIGSTOP)
+        for node in (first, third):
+            self.read_line(node, "node b is lost: .*; this node goes on trying to reach it")
+        other.send_signal(signal.SIGCONT)
+        self.assertEqual(self.finish(run, 15).code, 3)  # what it had on the node is gone
+        for node in (first, third):
+            self.read_line(node, r"node b \(\S+\) has joined")
+        self.eventually(lambda: {n["name"] for n in self.status(address) if n["role"] == "node"} == {"a", "b", "c"},
+                        "all nodes are there")
+        stages = "topology={pipeline: {schedule: gpipe, microbatches: 4, stages: 3}}"
+        result = self.troupe("run", self.app(), "--cluster", address, "--json", "--set", stages)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual({s["node"] for s in result.event("start")[0]["plan"]["stages"]}, {"a", "b", "c"})
+
+    def test_a_killed_node_comes_back_only_as_the_one_that_is_started_in_its_place(self):
+        first, address = self.node(name="a")
+        other, there = self.node("--join", address, name="b")
+        other.kill()
+        self.read_line(first, "node b is lost")
+        self.assertEqual([n["name"] for n in self.status(address)], ["a"])
+        again = self.start("node", "--listen", there, "--name", "b", "--join", address)
+        again.stdout.readline()
+        self.read_line(first, r"node b \(\S+\) has joined")
+        self.assertEqual([n["name"] for n in self.status(address)], ["a", "b"])
+
+    def status(self, address):
+        return json.loads(self.troupe("status", address, "--json").out)["nodes"]
+
     def test_a_node_that_is_stopped_in_order_ends_the_run_too(self):
         _, address = self.node(name="a")
         other, _ = self.node("--join", address, name="b")

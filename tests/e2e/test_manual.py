@@ -101,6 +101,7 @@ CHECKED = {
     "bundle/test-cuda": "needs a GPU",
     "bundle/bench-cuda": "needs a GPU; test_scripts.py starts it",
     "troupe bench training": "measures for minutes",
+    "troupe run APP.yaml --resume --result-directory FOLDER": "of a program; test_output.py runs it",
     "troupe generate APP.yaml --prompt TEXT": "its model trains for minutes; test_translation.py runs it",
 }
 

@@ -52,12 +52,11 @@ class Namespaces(TroupeTest):
         self.started.append(process)
         return process
 
-    def nodes(self):
-        a = self.start_on(A, "node", "--listen", "10.213.7.1:4711", "--name", "a", "--key", self.key,
-                          "--transport", "tcp")
+    def nodes(self, *options):
+        common = ["--key", self.key, "--transport", "tcp", *options]
+        a = self.start_on(A, "node", "--listen", "10.213.7.1:4711", "--name", "a", *common)
         self.assert_listens(a)
-        b = self.start_on(B, "node", "--listen", "10.213.7.2:4711", "--name", "b", "--key", self.key,
-                          "--join", "10.213.7.1:4711", "--transport", "tcp")
+        b = self.start_on(B, "node", "--listen", "10.213.7.2:4711", "--name", "b", "--join", "10.213.7.1:4711", *common)
         self.assert_listens(b)
         return a, b
 
@@ -125,6 +124,25 @@ class Namespaces(TroupeTest):
         result = self.finish(run, 15)
         self.assert_within(8, since=cut)
         self.assert_one_line_error(result, 3, "b/cpu:0")
+
+    def test_nodes_meet_again_after_a_cut_and_the_next_run_uses_both(self):
+        a, b = self.nodes("--heartbeat-ms", 200, "--heartbeat-timeout-ms", 1000)
+        for again in range(2):
+            with self.subTest(again=again):
+                run = self.run_on_both(self.app(APP.replace("epochs: 2", "epochs: 100000")))
+                self.read_event(run, "epoch")
+                self.hosts.cut(B)
+                self.assertEqual(self.finish(run, 15).code, 3)      # it does not wait for the end of the cut
+                for node, other in ((a, "b"), (b, "a")):
+                    self.read_line(node, rf"node {other} is lost: .*; this node goes on trying to reach it")
+                self.hosts.mend(B)
+                for node, other in ((a, "b"), (b, "a")):
+                    self.read_line(node, rf"node {other} \(\S+\) has joined, over tcp")
+                status = self.finish(self.start_on(B, "status", "10.213.7.1:4711", "--key", self.key, "--json"))
+                self.assertEqual({n["name"] for n in json.loads(status.out)["nodes"]}, {"a", "b"})
+                result = self.finish(self.run_on_both(self.app()))
+                self.assertEqual(result.code, 0, str(result))
+                self.assertEqual({s["node"] for s in result.event("start")[0]["plan"]["stages"]}, {"a", "b"})
 
     def test_a_message_that_takes_longer_than_the_heartbeats_time_out_is_no_silence(self):
         try:

@@ -122,6 +122,20 @@ class BadInput(ProgramTest):
         self.assertEqual(self.troupe("check", self.app(APP)).err, "")
 
 
+    def test_a_first_line_that_pandas_counts_has_names_and_is_noted(self):
+        lines = (self.folder / "x.csv").read_text().splitlines()
+        header = ",".join(str(i) for i in range(len(lines[0].split(","))))
+        (self.folder / "counted.csv").write_text("\n".join([header, *lines[1:]]) + "\n")
+        named = self.troupe("run", self.app(APP), "--json")
+        counted = APP.replace("x.csv, target_column: y", "counted.csv, target_column: -1").replace("result}", "counted}")
+        run = self.troupe("run", self.app(counted), "--json")
+        self.assertEqual((named.code, run.code), (0, 0), str(run))
+        self.assertIn("data.matrix.features: the first line, 0, 1, 2, 3, ..., is taken for the names", str(run))
+        self.assertEqual((self.folder / "counted/coefficients.npy").read_bytes(), (self.folder / "result/coefficients.npy").read_bytes())
+        said = self.troupe("check", self.app(counted.replace("target_column", "header: yes, target_column")))
+        self.assertEqual((said.code, said.err), (0, ""), str(said))
+
+
 class DocumentsAndRatings(TroupeTest):
     """Data of programs that take no targets."""
 
@@ -191,6 +205,12 @@ class DocumentsAndRatings(TroupeTest):
         others, = self.troupe("evaluate", self.ratings("train: train"), "--data", "test", "--json").event("evaluation")
         self.assertEqual(("training_rmse" in others, others["rmse"]), (False, scored["rmse"]))
         self.assertRegex(self.troupe("evaluate", self.ratings("train: train")).out, r"^training rmse \d\.\d+  of ")
+
+    def test_ratings_are_read_below_names_whatever_separates_them(self):
+        for name, header, between in (("tabs", b"user\titem\trating\n", b"\t"), ("scores", b"user_id,item_id,score\n", b","), ("bare", b"", b";")):
+            self.write_files(**{name: header + b"".join(between.join(b"%d" % n for n in (u, i, 1 + u * i % 5)) + b"\n"
+                                                        for u in range(1, 5) for i in range(1, 4))})
+            self.assertEqual(self.planned(self.ratings(f"train: {name}")), (4, 3, 12), name)
 
     def test_settings_without_effect_and_too_many_topics_are_noted(self):
         self.write_files(lines=b"ant bee ant\nbee cat\n", train=b"1 1 3\n1 2 4\n2 1 1\n")

@@ -138,7 +138,7 @@ class Rotation(TroupeTest):
         ended = self.finish(run)
         self.assertEqual(ended.code, 0, str(ended))
         notes = [note["message"] for note in ended.event("note")]
-        self.assertTrue(any(re.search("have lost each other, .* goes on without node b; .*it carried", note) for note in notes), notes)
+        self.assertTrue(any(re.search("have lost each other, .* goes on without node b: .*it carried", note) for note in notes), notes)
         self.assertEqual(self.result(), expected)
 
     def test_a_run_that_is_stopped_goes_on_to_the_same_topics(self):

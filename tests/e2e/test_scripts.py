@@ -60,12 +60,14 @@ class Scripts(TroupeTest):
                               env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"})
 
     def test_setup_keeps_what_meson_says_in_a_file_and_says_how_far_it_is(self):
-        done = self.setup_with("seq -f 'Checking %g' 100\n", "echo '[1/2] one'; echo '[2/2] two'\n")
+        done = self.setup_with("seq -f 'Checking %g' 100\n", "echo '[1/200 0.4] one'; echo '[2/200 29.9] two'\n"
+                               "echo '[100/200 180.25] three'; echo '[199/200 359.0] four'\n")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         self.assertIn("(all that Meson says is in build/configure.log)", done.stdout)
         self.assertNotIn("Checking", done.stdout)
         self.assertEqual(len((self.folder / "build/configure.log").read_text().splitlines()), 100)
-        self.assertRegex(done.stdout, r"\n== building in build \(.* on two cores\)\n\[1/2\] one\n$")  # others come too soon
+        self.assertRegex(done.stdout, r"\n== building in build \(.* on two cores\)\n\[1/200\] one\n"  # the next comes too soon
+                         r"\[100/200\] about 4 min left: three\n\[199/200\] about 1 min left: four\n$")
 
     def test_setup_shows_why_meson_fails(self):
         failed = self.setup_with("echo 'ERROR: no compiler'; exit 1\n", "echo building\n")
@@ -74,7 +76,7 @@ class Scripts(TroupeTest):
         self.assertNotIn("building", failed.stdout)
 
     def test_setup_shows_in_full_what_cannot_be_built(self):
-        failed = self.setup_with("true\n", "echo '[1/2] one'; echo 'FAILED: a.o'; echo 'a.cpp:1: error'; exit 3\n")
+        failed = self.setup_with("true\n", "echo '[1/2 0.1] one'; echo 'FAILED: a.o'; echo 'a.cpp:1: error'; exit 3\n")
         self.assertEqual(failed.returncode, 3)
         self.assertIn("FAILED: a.o\na.cpp:1: error\n", failed.stdout)
 

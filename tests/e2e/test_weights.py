@@ -81,7 +81,7 @@ class Weights(TroupeTest):
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
         result = self.troupe("convert", self.app_file, "saved", "weights.safetensors", preexec_fn=tight)
         self.assert_one_line_error(result, 2, "troupe: weights.safetensors: cannot be written: File too large; "
-                                   "free some space or choose another folder")
+                                   "raise the limit on the size of files (ulimit -f) or choose another folder")
         self.assertEqual([p.name for p in self.folder.glob("weights*")], [])
 
     def test_names_of_foreign_tensors_are_shown_few_short_and_without_control_characters(self):
@@ -123,10 +123,16 @@ class Weights(TroupeTest):
             write_file(self.file, changed, data)
             return self.refused("evaluate", self.app_file, "--weights", self.file)
 
-        self.assertIn("has the tensor layers.9.bias, which the model has not",
+        self.assertIn("weights.safetensors: does not fit the model: 1 tensor is missing, layers.3.bias (like layers.9.bias); "
+                      "1 tensor is none of the model's, layers.9.bias\n",
                       with_header(lambda h: h.update({"layers.9.bias": h.pop("layers.3.bias")})))
-        self.assertIn("layers.0.weight is float32 [72], but the model wants float32 [8, 1, 3, 3]",
+        self.assertIn("1 tensor is of another form, layers.0.weight is float32 [72], but the model wants float32 [8, 1, 3, 3]\n",
                       with_header(lambda h: h["layers.0.weight"].update(shape=[72])))
+        self.assertRegex(with_header(lambda h: h.update({name.replace("layers.", "net."): h.pop(name) for name in header if "layers" in name})),
+                         r"4 tensors are missing, .*; 4 tensors are none of the model's, net\.0\.bias, ")
+        bare = APP.replace("linear: {out: 4}", "linear: {out: 5}")
+        self.assertIn("does not fit the model: 2 tensors are of another form, layers.3.weight is float32 [4, 128]",
+                      self.refused("evaluate", self.app(bare, "other.yaml"), "--weights", "saved"))
         self.file.write_bytes(self.file.read_bytes()[:-4])
         self.assertIn("weights.safetensors: ", self.refused("evaluate", self.app_file, "--weights", self.file))
         self.file.write_bytes(struct.pack("<Q", 1 << 62))
@@ -135,6 +141,24 @@ class Weights(TroupeTest):
         self.assertIn("weights.safetensors: ", self.refused("evaluate", self.app_file, "--weights", self.file))
         missing = self.refused("evaluate", self.app_file, "--weights", "nowhere.safetensors")
         self.assertIn("nowhere.safetensors", missing)
+
+    def test_names_that_wrappers_of_pytorch_have_made_longer_are_read(self):
+        self.convert("saved", self.file)
+        header, data = read_header(self.file)
+        plain = self.evaluate("--weights", self.file)
+        for wrapped in ("module.{}", "_orig_mod.{}", "_orig_mod.module.{}", "module._orig_mod.{}"):
+            with self.subTest(wrapped=wrapped):
+                write_file(self.file, {name if name == "__metadata__" else wrapped.format(name): entry
+                                       for name, entry in header.items()}, data)
+                result = self.troupe("evaluate", self.app_file, "--json", "--weights", self.file)
+                self.assertEqual(result.code, 0, str(result))
+                self.assertEqual(result.event("evaluation")[0]["test_loss"], plain["test_loss"])
+                self.assertIn(f"of 4 tensors, such as {wrapped.format('layers.')}", str(result))
+                self.assertIn('the name is taken without', self.convert(self.file, "copy.safetensors", "--force").err)
+        both = {**header, "module.layers.0.bias": header["layers.0.bias"]}
+        both["module.layers.0.bias"] = {**header["layers.0.bias"], "data_offsets": [len(data), len(data) + 32]}
+        write_file(self.file, both, data + bytes(32))
+        self.assertIn("has layers.0.bias twice, with and without", self.refused("evaluate", self.app_file, "--weights", self.file))
 
     def test_weights_that_are_no_numbers_are_not_evaluated_as_if_they_were(self):
         self.convert("saved", self.file)

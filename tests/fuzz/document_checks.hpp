@@ -51,7 +51,7 @@ inline bool check_documents(const result<documents>& read) {
         TROUPE_CHECK(used, "every word is in a document");
     TROUPE_CHECK(tokens == static_cast<double>(all.tokens), "words are counted");
     for (const std::string& word : all.words)
-        TROUPE_CHECK(is_printable_name(word, limits::name_bytes_max), "words are printable");
+        TROUPE_CHECK(is_printable_name(word, word_bytes_max), "words are printable");
     for (const std::string& name : all.row_names())
         TROUPE_CHECK(printable(name, name.size()) == name, "names are printable");
     return true;

@@ -22,8 +22,12 @@ bool read(std::span<const std::byte> in) {
 
 std::vector<std::string> sound_inputs() {
     const test::data_files files;
-    std::vector<std::string> all{"1,2.5,-3e4\n4,5,6\n", "a;y;\"c d\"\r\n1;2;3\r\n\r\n4;5;6",
-                                 "x\ty\n0.125\t+1\n\"7\" \t 8\n", "1\n2\n3\n",
+    std::vector<std::string> all{"1,2.5,-3e4\n4,5,6\n",
+                                 "a;y;\"c d\"\r\n1;2;3\r\n\r\n4;5;6",
+                                 "\"a\n;b\";y\n1;2\n",
+                                 "0,1,2\n0.5,1,2\n",
+                                 "x\ty\n0.125\t+1\n\"7\" \t 8\n",
+                                 "1\n2\n3\n",
                                  "\xef\xbb\xbf"
                                  "y,z\n1e-320,2\n"};
     all.push_back(files.read(files.gzip("x.gz", all[1])));

@@ -27,6 +27,15 @@ def arrays():
         yield "i8", random.integers(0, 2**31, shape).astype("i8")
         yield "f4", random.normal(size=shape).astype("f4")
         yield "f8", random.normal(size=shape)
+        yield "f2", random.normal(size=shape).astype("f2")
+        yield "b1", random.integers(0, 2, shape).astype("?")
+        yield "i1", random.integers(0, 2**7, shape).astype("i1")
+        yield "i2", random.integers(0, 2**15, shape).astype("i2")
+        yield "u2", random.integers(0, 2**16, shape).astype("u2")
+        yield "u4", random.integers(0, 2**31, shape).astype("u4")
+        for kind in (">f2", ">f4", ">f8", ">i2", ">u4", ">i8"):
+            yield kind[1:] + "-big-endian", random.integers(0, 2**10, shape).astype(kind)
+    yield "small-half", numpy.array([6e-8, -6e-5, 65504, 0.1]).astype("f2")
     yield "labels", numpy.array([-1, 3, 0])
     yield "large", random.normal(size=(600, 7, 11))
 
@@ -34,10 +43,11 @@ def arrays():
 def refused():
     """(name, array, what is said)."""
     good = numpy.arange(6.0).reshape(2, 3)
-    yield "big-endian", good.astype(">f4"), "elements of type '>f4'"
+    yield "unsigned", good.astype("u8"), "elements of type '<u8'"
+    yield "texts", numpy.array(["a"]), "elements of type '<U1'"
+    yield "times", numpy.array(["2020-01-02"], dtype="M8[D]"), "array.astype('<i8')"
     yield "fortran", numpy.asfortranarray(good), "Fortran order"
     yield "complex", good.astype("c8"), "elements of type '<c8'"
-    yield "half", good.astype("f2"), "elements of type '<f2'"
     yield "structure", numpy.zeros(3, dtype=[("x", "f4"), ("y", "i4")]), "an array of structures"
     yield "scalar", numpy.array(1.0), "a single number"
     yield "empty", numpy.zeros((0, 3)), "a dimension of 0"

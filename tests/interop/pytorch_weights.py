@@ -169,4 +169,5 @@ def main():
             print("ok", check.__name__.replace("_", " "), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

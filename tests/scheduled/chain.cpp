@@ -187,7 +187,7 @@ result<std::vector<std::string>> write(const result_site& site, const ended_run&
     for (const saved_part& part : run.schedulers)
         std::fwrite(part.tensors.at(0).data(), 1, part.tensors[0].bytes(), out);
     std::fclose(out);
-    return std::vector<std::string>{file.string()};
+    return std::vector<std::string>{"chain.bin"};
 }
 
 } // namespace

@@ -142,6 +142,27 @@ BOOST_DATA_TEST_CASE(eamsgd_is_the_loop_of_its_paper_with_the_momentum_written_o
     BOOST_TEST(farthest_from_centre() > 1e-3f);
 }
 
+// The loss of the replicas may rise: the slow one is behind, and may have more minibatches of the second epoch.
+BOOST_DATA_TEST_CASE(the_centre_learns_at_any_speeds_of_the_replicas,
+                     bdata::make({1.0, 3.0, 20.0}) * bdata::xrange(1, 5), slow, seed) {
+    const replicas_app app{.replicas = 4,
+                           .sync = elastic("period: 4"),
+                           .samples = 2000,
+                           .batch = 4,
+                           .optimizer = "sgd: {learning_rate: 0.03, momentum: 0.9, nesterov: true}",
+                           .more = "schedule: {cosine: {final_factor: 0.05}}"};
+    pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed),
+                      .faults = calm,
+                      .nodes = 4,
+                      .app = text_of(app),
+                      .flops_per_second = 1e8,
+                      .slow_last = slow}};
+    run.train({});
+    const auto& epochs = good_report(run).epochs;
+    BOOST_TEST(epochs.back().test_loss < epochs.front().test_loss + 0.05);
+    BOOST_TEST(*epochs.back().test_accuracy > 0.8);
+}
+
 // A rate of nothing is what rounds to nothing.
 BOOST_AUTO_TEST_CASE(with_a_rate_of_nothing_replicas_train_by_themselves_and_the_centre_stays) {
     for (const char* how : {"true", "false"}) {

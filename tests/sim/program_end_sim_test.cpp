@@ -104,41 +104,6 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_run_is_saved_and_a_larger_bound_goes_on_from_i
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_result_is_written_though_the_last_checkpoint_cannot_be) {
-    const temporary_folder saved, folder;
-    const auto store = std::make_shared<scheduled::run_checkpoints>(
-        scheduled::run_checkpoints::open(saved.path() / "saved", 2, {"chain", {}}).value());
-    program_sim run{3,
-                    {.what = chain_program(),
-                     .data = std::make_shared<made_rows>(24, 18),
-                     .result = folder.path().string(),
-                     .between_commits = std::chrono::hours{1},
-                     .checkpoints = store,
-                     .is_stormy = false},
-                    [](proto::ProgramApp::Builder app) {
-                        app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(
-                            1000000);
-                        app.initStop().setSweeps(5);
-                    }};
-    run.sim().run_until([&] { return run.news().milestones.size() == 4; }, std::chrono::minutes{5});
-    const std::string first = store->latest_folder().string();
-    BOOST_REQUIRE(!first.empty());
-    std::filesystem::rename(saved.path() / "saved", saved.path() / "moved");
-    std::ofstream{saved.path() / "saved"} << "a file, where the folder was";
-    const run_finished& end = run.to_the_end();
-    BOOST_REQUIRE(end.failure.has_value());
-    BOOST_TEST((end.failure->code() == errc::io));
-    BOOST_TEST(end.failure->message().ends_with(
-                   "; the end of the run is not saved, so that --resume goes on from " + first),
-               end.failure->message());
-    BOOST_TEST(end.saved == first);
-    BOOST_TEST(run.news().notes ==
-                   (std::vector<std::string>{"the last checkpoint cannot be written; the result of "
-                                             "the run is written all the same"}),
-               boost::test_tools::per_element());
-    BOOST_TEST(!bytes_of(folder.path() / "chain.bin").empty());
-}
-
 // The checkpoint of a run that is stopped by hand is of the phase whose result it writes, also where it is lost meanwhile.
 BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_saves_what_it_writes_as_its_result, *seeded) {
     std::size_t compared = 0;

@@ -156,7 +156,9 @@ class program_sim {
                                           .between_commits = shape_.between_commits,
                                           .checkpoints = shape_.checkpoints,
                                           .resume = shape_.resume,
-                                          .resumed_ends = shape_.resumed_ends};
+                                          .resumed_ends = shape_.resumed_ends,
+                                          .result_mark =
+                                              R"({"program": ")" + shape_.what.name + R"("})"};
         root_ = run_node_->spawn_of_run<scheduled::leader>(77, "leader", std::move(options));
     }
 

@@ -61,6 +61,22 @@ BOOST_DATA_TEST_CASE(two_replicas_are_bit_equal_to_one_with_two_microbatches_of_
         BOOST_TEST(stage.weight_version == 10u);
 }
 
+// 70 samples leave an epoch's last round a minibatch short, and the warm-up ends in the middle of a round.
+BOOST_AUTO_TEST_CASE(replicas_have_the_learning_rates_of_one_device_with_all_their_samples) {
+    for (const char* schedule : {"{cosine: {}}", "{polynomial: {final_factor: 0.1}}",
+                                 "{step: {every_epochs: 1, factor: 0.3}}"})
+        for (const char* sync : {"all_reduce", "{parameter_server: {consistency: bsp}}"}) {
+            const auto rates = [&](const char* warmup) {
+                return "schedule: " + std::string{schedule} + ", warmup_minibatches: " + warmup;
+            };
+            const auto replicated =
+                train({.sync = sync, .samples = 70, .batch = 4, .more = rates("5")});
+            const auto alone =
+                train({.replicas = 1, .samples = 70, .batch = 8, .more = rates("3")});
+            BOOST_TEST(farthest(replicated.weights, alone.weights) < 1e-6);
+        }
+}
+
 BOOST_DATA_TEST_CASE(the_sum_over_replicas_is_the_gradient_of_one_minibatch_of_all_their_samples,
                      bdata::make({2u, 3u, 4u, 5u, 7u}) * bdata::make(algorithms()), replicas,
                      algorithm) {
@@ -200,7 +216,9 @@ BOOST_AUTO_TEST_CASE(local_sgd_with_a_mean_after_every_update_is_all_reduce) {
 
 BOOST_AUTO_TEST_CASE(local_sgd_of_one_mean_per_epoch_is_the_mean_of_runs_on_their_own) {
     // Of nine minibatches the first replica takes five, the last of them short.
-    std::string text = text_of({.sync = "{local_sgd: {period: 1000}}", .samples = 70});
+    std::string text = text_of({.sync = "{local_sgd: {period: 1000}}",
+                                .samples = 70,
+                                .more = "schedule: {cosine: {}}, warmup_minibatches: 2"});
     replace(text, "epochs: 2", "epochs: 1");
     const temporary_folder folder;
     pipeline_sim run{{.faults = calm, .nodes = 2, .app = text}};
@@ -240,7 +258,11 @@ BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_its_replica) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_from_its_checkpoint_as_if_it_had_not_been) {
-    check_stop_and_resume({.replicas = 3, .samples = 70, .batch = 4});
+    for (const char* schedule : {"constant", "{cosine: {}}"})
+        check_stop_and_resume({.replicas = 3,
+                               .samples = 70,
+                               .batch = 4,
+                               .more = "schedule: " + std::string{schedule}});
 }
 
 // An agent that has no devices, or no such role; the others have carried out what they were asked for.

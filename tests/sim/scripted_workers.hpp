@@ -249,7 +249,7 @@ struct played_server {
             shard.rules.compensation = played.compensation;
             shard.workers = servers;
             shard.shapes = {shape};
-            shard.rates = [](const run_position&) { return 1.0f; };
+            shard.rates = [](std::uint64_t) { return 1.0f; };
             shard.rules.forms = {played.codec};
             shard.compute = devices[k];
             shards.push_back(nodes[k]->spawn<parameter_shard>("shard", std::move(shard)));

@@ -220,7 +220,11 @@ BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_on_the_server) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_from_what_the_server_had) {
-    check_stop_and_resume({.replicas = 3, .sync = server("bsp"), .samples = 70, .batch = 4});
+    check_stop_and_resume({.replicas = 3,
+                           .sync = server("bsp"),
+                           .samples = 70,
+                           .batch = 4,
+                           .more = "schedule: {cosine: {}}"});
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_node_ends_the_run_with_its_replica) {

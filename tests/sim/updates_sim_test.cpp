@@ -14,7 +14,8 @@ BOOST_AUTO_TEST_SUITE(updates_in_the_simulator)
 BOOST_AUTO_TEST_CASE(every_update_has_the_rate_of_its_place_in_the_run) {
     for (const char* schedule :
          {"schedule: {step: {every_epochs: 1, factor: 0.5}}", "schedule: {cosine: {}}",
-          "schedule: {polynomial: {power: 2}}, warmup_minibatches: 12"})
+          "schedule: {polynomial: {power: 2}}, warmup_minibatches: 12",
+          "schedule: {step: {every_epochs: 1, factor: 0.5}}, warmup_minibatches: 5"})
         for (const char* order : {"pipedream", "gpipe"})
             check_run(order, {1, 3, 2}, calm, 1, default_optimizer, schedule);
 }

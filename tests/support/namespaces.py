@@ -30,6 +30,10 @@ class TwoHosts:
         """Takes the host's end of the cable down."""
         _ip("-n", host, "link", "set", self.devices[host], "down")
 
+    def mend(self, host):
+        """Takes the host's end of the cable up again."""
+        _ip("-n", host, "link", "set", self.devices[host], "up")
+
     def bound(self, rate, burst="256kb"):
         """Bounds both directions of the cable, each by itself; rate as tc(8) takes it. May raise Unavailable."""
         for host, device in self.devices.items():

@@ -6,7 +6,6 @@
 
 #include "actors/data/samples/batches.hpp"
 #include "actors/data/samples/dataset.hpp"
-#include "actors/pipeline/run_shape.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "kernels/codec/number_form.hpp"
 #include "kernels/graph/stage_program.hpp"
@@ -14,6 +13,7 @@
 #include "kernels/optim/clip.hpp"
 #include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/optimizer.hpp"
+#include "kernels/optim/run_shape.hpp"
 
 namespace troupe::test {
 
@@ -36,15 +36,17 @@ class sequential_trainer {
     std::vector<weights_ptr> run() {
         const auto train = app_.getTrain();
         const optimizer_ptr rule = make_optimizer(train.getOptimizer());
-        std::uint64_t minibatches = 0;
-        for (std::uint32_t epoch = 0; epoch < train.getEpochs(); ++epoch)
-            minibatches += shape_of(epoch).minibatches;
-        const learning_rates rates = make_learning_rates(train, minibatches);
+        const auto rates_of = [&](std::uint32_t in_turn) {
+            return make_learning_rates(train, data_.size(), in_turn);
+        };
+        rates_.assign(stages_.size(), rates_of(settings_.share.replicas));
+        for (std::size_t s = 0; s < settings_.replicas.size(); ++s)
+            rates_[s] = rates_of(settings_.replicas[s]);
         for (const stage_program& stage : stages_)
             weights_.push_back(
                 stage.initialise(context_, train.getSeed(), rule->state().size()).value());
         for (std::uint32_t epoch = 0; epoch < train.getEpochs(); ++epoch)
-            run_epoch(epoch, *rule, rates);
+            run_epoch(epoch, *rule);
         return std::move(weights_);
     }
 
@@ -54,7 +56,7 @@ class sequential_trainer {
                                settings_.microbatches);
     }
 
-    void run_epoch(std::uint32_t epoch, const optimizer& rule, const learning_rates& rates) {
+    void run_epoch(std::uint32_t epoch, const optimizer& rule) {
         const auto train = app_.getTrain();
         auto order = train.getShuffle() ? epoch_order(train.getSeed(), epoch, data_.size())
                                         : file_order(data_.size());
@@ -67,11 +69,11 @@ class sequential_trainer {
             versions[s].push_back(weights_[s]);
         std::uint64_t filled = 0; // updates before the pipeline was filled last
         for (std::uint64_t b = 0; b < shape.minibatches; ++b) {
-            const run_position at{epoch, minibatches_done_++};
+            const std::uint64_t at = minibatches_done_++;
             if (b % settings_.share.replicas != settings_.share.replica)
                 continue;
             const std::uint64_t updates = versions[0].size() - 1; // of this epoch
-            if (at.minibatch == settings_.drained_after)
+            if (at == settings_.drained_after)
                 filled = updates;
             std::vector<weights_ptr> used;
             for (std::size_t s = 0; s < stages; ++s) {
@@ -92,22 +94,22 @@ class sequential_trainer {
             }
             const batch samples =
                 fill_batch(data_, plan.indices(b), epoch, context_.memory).value();
-            auto sums = gradients(samples, shape, b, at.minibatch, used);
+            auto sums = gradients(samples, shape, b, at, used);
             clip(sums);
             for (std::size_t s = 0; s < settings_.replicas.size(); ++s)
-                add_to_round(s, std::move(sums[s]), at, b, shape, rule, rates, versions[s]);
+                add_to_round(s, std::move(sums[s]), at, b, shape, rule, versions[s]);
             for (std::size_t s = 0; settings_.replicas.empty() && s < stages; ++s)
-                versions[s].push_back(
-                    next_version(context_, stages_[s], rule, versions[s].back(), sums[s], rates(at))
-                        .value());
+                versions[s].push_back(next_version(context_, stages_[s], rule, versions[s].back(),
+                                                   sums[s], rates_[s](at))
+                                          .value());
         }
         for (std::size_t s = 0; s < stages; ++s)
             weights_[s] = versions[s].back();
     }
 
-    void add_to_round(std::size_t stage, std::vector<tensor> gradients, run_position at,
+    void add_to_round(std::size_t stage, std::vector<tensor> gradients, std::uint64_t at,
                       std::uint64_t b, const epoch_shape& shape, const optimizer& rule,
-                      const learning_rates& rates, std::vector<weights_ptr>& versions) {
+                      std::vector<weights_ptr>& versions) {
         const std::uint64_t in_round = b % settings_.replicas[stage];
         auto& sum = round_sums_[stage];
         if (in_round == 0)
@@ -119,11 +121,10 @@ class sequential_trainer {
         for (tensor& t : sum)
             for (float& value : t.mutable_values<float>())
                 value *= 1.0f / static_cast<float>(settings_.replicas[stage]);
-        at.minibatch -= in_round;
         const bool per_sample =
             app_.getTopology().getPipeline().getRate() == proto::StageRate::PER_SAMPLE;
         const float rate =
-            rates(at) * (per_sample ? static_cast<float>(settings_.replicas[stage]) : 1);
+            rates_[stage](at) * (per_sample ? static_cast<float>(settings_.replicas[stage]) : 1);
         versions.push_back(
             next_version(context_, stages_[stage], rule, versions.back(), sum, rate).value());
     }
@@ -215,6 +216,7 @@ class sequential_trainer {
     std::uint64_t minibatches_done_ = 0;
     std::vector<stage_program> stages_;
     std::vector<weights_ptr> weights_;
+    std::vector<learning_rates> rates_; // by stage
 };
 
 } // namespace

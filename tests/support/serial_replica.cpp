@@ -7,12 +7,12 @@
 
 #include "actors/data/samples/batches.hpp"
 #include "actors/data/samples/dataset.hpp"
-#include "actors/pipeline/run_shape.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/optimizer.hpp"
+#include "kernels/optim/run_shape.hpp"
 
 namespace troupe::test {
 
@@ -37,7 +37,7 @@ struct serial_app::parts {
                          train.getSeed())
                    .value();
         shape = run_shape::of(train, data.train.size());
-        rates = make_learning_rates(train, shape.minibatches());
+        rates = make_learning_rates(train, data.train.size());
     }
 
     memory_pool memory{1ull << 28};
@@ -73,7 +73,7 @@ void serial_replica::step(std::uint32_t epoch, std::uint64_t minibatch) {
     const auto gradients = backward(epoch, minibatch);
     const std::uint64_t of_run = of_.shape.minibatches_before(epoch) + minibatch;
     latest_ = next_version(of_.context, of_.program, *of_.rule, std::move(latest_), gradients,
-                           of_.rates({epoch, of_run}))
+                           of_.rates(of_run))
                   .value();
 }
 

@@ -8,7 +8,7 @@ namespace troupe::inspector {
 
 namespace {
 
-// What the name begins with, the number at its end by its size, and what tells apart actors of one name.
+// The order of a row: the beginning of its name, the number at its end by its size, and what tells apart actors of one name.
 auto order_of(const fact_table::row& r) {
     const std::string_view name = r.actor->name;
     const std::size_t last = name.find_last_not_of("0123456789");

@@ -1,33 +1,30 @@
 #include "tools/inspector/records.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "actors/runtime/actor_names.hpp"
+#include "schemas/base/json.hpp"
 #include "tools/inspector/printable.hpp"
 
 namespace troupe::inspector {
 
 namespace {
 
-using object = nlohmann::ordered_json;
-
 // Text from a node need not be UTF-8, and may hold what a terminal would obey: only ASCII is written as it is.
-std::string line(const object& o) {
+std::string line(const json& o) {
     constexpr bool escape_all_else = true;
-    return o.dump(-1, ' ', escape_all_else, object::error_handler_t::replace);
+    return o.dump(-1, escape_all_else);
 }
 
 template <class T>
-object maybe(const std::optional<T>& value) {
-    return value ? object(*value) : object(nullptr);
+json maybe(const std::optional<T>& value) {
+    return value ? json(*value) : json(nullptr);
 }
 
-object maybe_run(std::uint64_t run) {
-    return run == 0 ? object(nullptr) : object("0x" + run_text(run));
+json maybe_run(std::uint64_t run) {
+    return run == 0 ? json(nullptr) : json("0x" + run_text(run));
 }
 
-object maybe_id(std::uint64_t id) {
-    return id == none ? object(nullptr) : object(id);
+json maybe_id(std::uint64_t id) {
+    return id == none ? json(nullptr) : json(id);
 }
 
 double microseconds(std::int64_t ns) {
@@ -43,20 +40,20 @@ std::string raw_name(const all_names& names, node_id node, actor_number actor) {
     return "";
 }
 
-object actor_object(const all_names& names, node_id node, actor_number actor) {
+json actor_object(const all_names& names, node_id node, actor_number actor) {
     return {{"node", hex_text(node.value())},
             {"actor", actor.value()},
             {"name", raw_name(names, node, actor)}};
 }
 
-object facts_object(const actor_row& a) {
-    object facts = object::object();
+json facts_object(const actor_row& a) {
+    json facts = json::object();
     for (const fact_board::fact& f : a.facts)
         facts[f.name] = f.text;
     return facts;
 }
 
-object counts_object(const chrome_counts& counts) {
+json counts_object(const chrome_counts& counts) {
     return {{"slices", counts.slices},
             {"arrows", counts.arrows},
             {"arrows_without_sender", counts.without_sender},
@@ -69,9 +66,9 @@ object counts_object(const chrome_counts& counts) {
 } // namespace
 
 std::string actors_record(const std::vector<node_rates>& nodes, duration sample) {
-    object list = object::array();
+    json list = json::array();
     for (const node_rates& node : nodes) {
-        object actors = object::array();
+        json actors = json::array();
         for (const actor_rate& a : node.actors)
             actors.push_back({{"number", a.now.number.value()},
                               {"name", a.now.name},
@@ -83,7 +80,7 @@ std::string actors_record(const std::vector<node_rates>& nodes, duration sample)
                               {"device_busy_share", a.device_share},
                               {"paused", a.now.paused},
                               {"facts", facts_object(a.now)}});
-        object pools = object::array();
+        json pools = json::array();
         for (const pool_row& p : node.pools)
             pools.push_back({{"name", p.name},
                              {"bytes_in_use", p.bytes_in_use},
@@ -91,7 +88,7 @@ std::string actors_record(const std::vector<node_rates>& nodes, duration sample)
                              {"bytes_reserved", p.bytes_reserved},
                              {"bytes_max", p.bytes_max},
                              {"system_allocations", p.system_allocations}});
-        object links = object::array();
+        json links = json::array();
         for (const link_row& l : node.links)
             links.push_back({{"node", hex_text(l.to.value())}, {"name", l.name}, {"over", l.over}});
         list.push_back({{"node", hex_text(node.node.value())},
@@ -106,16 +103,16 @@ std::string actors_record(const std::vector<node_rates>& nodes, duration sample)
 }
 
 std::string staleness_record(const std::map<node_id, actor_list>& nodes) {
-    object servers = object::array();
+    json servers = json::array();
     for (const auto& [id, node] : nodes)
         for (const actor_row& a : node.actors) {
-            object workers = object::array();
+            json workers = json::array();
             for (const worker_row& w : a.workers)
                 workers.push_back(
                     {{"worker", w.worker},
                      {"clock", w.clock},
                      {"versions_late", w.late},
-                     {"waits_for", w.waits_for ? object(*w.waits_for) : object(nullptr)}});
+                     {"waits_for", w.waits_for ? json(*w.waits_for) : json(nullptr)}});
             if (!workers.empty())
                 servers.push_back({{"node", hex_text(id.value())},
                                    {"node_name", node.node_name},
@@ -127,7 +124,7 @@ std::string staleness_record(const std::map<node_id, actor_list>& nodes) {
 }
 
 std::string schedule_record(const std::vector<fact_table>& runs) {
-    object actors = object::array();
+    json actors = json::array();
     for (const fact_table& run : runs)
         for (const fact_table::row& r : run.rows)
             actors.push_back({{"node", hex_text(r.node->node.value())},
@@ -140,11 +137,11 @@ std::string schedule_record(const std::vector<fact_table>& runs) {
 }
 
 std::string results_record(const std::vector<run_results>& runs) {
-    object list = object::array();
+    json list = json::array();
     for (const run_results& r : runs) {
-        object milestones = object::array();
+        json milestones = json::array();
         for (const milestone_board::milestone& m : r.actor->milestones) {
-            object numbers = object::object();
+            json numbers = json::object();
             for (const milestone_board::number& n : m.numbers)
                 numbers[n.name] = n.value;
             milestones.push_back({{"milestone", std::uint64_t{m.number} + 1},
@@ -192,7 +189,7 @@ std::string tail_end_record(std::uint64_t shown, std::uint64_t dropped) {
 
 std::string path_record(const minibatch_path& path, const all_names& names,
                         std::uint64_t events_lost) {
-    object hops = object::array();
+    json hops = json::array();
     for (const hop& h : path.hops)
         hops.push_back({{"kind", name_of(h.kind)},
                         {"from", actor_object(names, h.from.node, h.from.actor)},
@@ -204,12 +201,12 @@ std::string path_record(const minibatch_path& path, const all_names& names,
                         {"run_ns", maybe(h.run_ns)},
                         {"weights", maybe(h.weights)},
                         {"bytes", h.bytes}});
-    object stages = object::array();
+    json stages = json::array();
     for (const stage_weights& s : path.stages)
         stages.push_back({{"stage", actor_object(names, s.stage.node, s.stage.actor)},
-                          {"forward_versions", s.forward},
-                          {"backward_versions", s.backward},
-                          {"equal", s.known() ? object(s.equal()) : object(nullptr)},
+                          {"forward_versions", std::vector(s.forward.begin(), s.forward.end())},
+                          {"backward_versions", std::vector(s.backward.begin(), s.backward.end())},
+                          {"equal", s.known() ? json(s.equal()) : json(nullptr)},
                           {"updated_version", maybe(s.updated)},
                           {"produced_version", maybe(s.produced)},
                           {"fetched_version", maybe(s.fetched)},
@@ -224,7 +221,7 @@ std::string path_record(const minibatch_path& path, const all_names& names,
 }
 
 std::string work_record(const work_path& path, const all_names& names, std::uint64_t events_lost) {
-    object steps = object::array();
+    json steps = json::array();
     for (const work_step& s : path.steps)
         steps.push_back({{"kind", s.kind == trace_kind::message ? "message" : "device"},
                          {"what", s.what},
@@ -245,7 +242,7 @@ std::string work_record(const work_path& path, const all_names& names, std::uint
 
 std::string export_record(const std::string& file, std::uint64_t bytes,
                           const chrome_counts& counts) {
-    object o{{"event", "export"}, {"file", file}, {"bytes", bytes}};
+    json o{{"event", "export"}, {"file", file}, {"bytes", bytes}};
     o.update(counts_object(counts));
     return line(o);
 }
@@ -260,10 +257,10 @@ std::string process_record(std::uint32_t process, const std::string& name) {
 
 std::string thread_record(std::uint32_t process, std::uint32_t thread, const std::string& name,
                           std::uint64_t order) {
-    const object where{{"ph", "M"}, {"pid", process}, {"tid", thread}};
-    object called = where;
+    const json where{{"ph", "M"}, {"pid", process}, {"tid", thread}};
+    json called = where;
     called.update({{"name", "thread_name"}, {"args", {{"name", name}}}});
-    object sorted = where;
+    json sorted = where;
     sorted.update({{"name", "thread_sort_index"}, {"args", {{"sort_index", order}}}});
     return line(called) + ",\n" + line(sorted);
 }
@@ -280,7 +277,7 @@ std::string counter_record(std::uint32_t process, const std::string& name, std::
 
 std::string slice_record(const chrome_slice& s) {
     const trace_event& e = *s.event;
-    object args{{"sequence", e.sequence}};
+    json args{{"sequence", e.sequence}};
     if (e.run != 0)
         args["run"] = maybe_run(e.run);
     if (e.work.value() != none)
@@ -304,10 +301,10 @@ std::string slice_record(const chrome_slice& s) {
 }
 
 std::string arrow_record(std::uint64_t id, bool is_end, const chrome_end& end) {
-    object o{{"ph", is_end ? "f" : "s"}, {"pid", end.process},
-             {"tid", end.thread},        {"ts", microseconds(end.at_ns)},
-             {"name", "message"},        {"cat", "message"},
-             {"id", hex_text(id)}};
+    json o{{"ph", is_end ? "f" : "s"}, {"pid", end.process},
+           {"tid", end.thread},        {"ts", microseconds(end.at_ns)},
+           {"name", "message"},        {"cat", "message"},
+           {"id", hex_text(id)}};
     if (is_end)
         o["bp"] = "e";
     return line(o);

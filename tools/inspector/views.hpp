@@ -29,7 +29,7 @@ result<void> show_path(view_context& view);
 result<void> show_work(view_context& view, const follow_terms& wanted);
 result<void> export_trace(view_context& view);
 
-// What the views of lists as they are have in common: prints the lists of all nodes, or their record, once or with --watch
+// The common part of views of lists as they are: prints the lists of all nodes, or their record, once or with --watch
 // again and again.
 struct listing {
     std::function<void(std::ostream&, const std::map<node_id, actor_list>&)> print;

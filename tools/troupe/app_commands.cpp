@@ -1,4 +1,8 @@
 // check, explain, evaluate and predict: what needs no cluster. What errors print, and their exit codes.
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <iostream>
 
 #include "tools/troupe/commands.hpp"
@@ -31,6 +35,13 @@ int report(const error& why) {
     return exit_code(why.code());
 }
 
+std::string home_folder() {
+    if (const char* named = std::getenv("HOME"); named != nullptr && *named == '/')
+        return named;
+    const passwd* const user = getpwuid(getuid());
+    return user == nullptr || user->pw_dir == nullptr ? "" : user->pw_dir;
+}
+
 void note(const std::string& sentence) {
     std::cerr << "troupe: note: " << sentence << std::endl;
 }
@@ -59,7 +70,8 @@ int check(const check_options& options, job_table jobs) {
         std::cout << app_json_schema(app_kinds(jobs)) << std::endl;
         return 0;
     }
-    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    const auto app =
+        load_app(options.app.file, options.app.settings, app_kinds(jobs), home_folder());
     if (!app)
         return report(app.failure());
     if (options.print)
@@ -92,7 +104,8 @@ int explain(const std::string& key, job_table jobs) {
 }
 
 int evaluate(const evaluate_options& options, job_table jobs) {
-    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    const auto app =
+        load_app(options.app.file, options.app.settings, app_kinds(jobs), home_folder());
     if (!app)
         return report(app.failure());
     const job_kind& kind = kind_of(*app, jobs);
@@ -103,7 +116,8 @@ int evaluate(const evaluate_options& options, job_table jobs) {
 }
 
 int predict(const predict_options& options, job_table jobs) {
-    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    const auto app =
+        load_app(options.app.file, options.app.settings, app_kinds(jobs), home_folder());
     if (!app)
         return report(app.failure());
     const job_kind& kind = kind_of(*app, jobs);

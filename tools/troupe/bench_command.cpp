@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tools/troupe/commands.hpp"
+#include "tools/troupe/standard_output.hpp"
 
 namespace troupe::cli {
 
@@ -21,6 +22,7 @@ int bench(const std::vector<std::string>& given) {
     for (std::string& word : words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
+    give_back_standard_output();
     execvp("python3", arguments.data());
     return report({errc::io, std::string{"bench: cannot start python3: "} + std::strerror(errno)});
 }

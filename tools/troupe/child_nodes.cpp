@@ -67,13 +67,12 @@ result<std::unique_ptr<child_nodes>> child_nodes::start(const child_options& opt
 }
 
 result<std::string> child_nodes::start_one(const child_options& options, std::uint32_t index) {
-    std::vector<std::string> words = {"troupe",      "node",
-                                      "--listen",    "127.0.0.1:0",
-                                      "--name",      "node-" + std::to_string(index),
-                                      "--devices",   "cpu:1",
-                                      "--transport", options.access.transport,
-                                      "--memory-mb", std::to_string(options.memory_mb),
-                                      "--quiet"};
+    std::vector<std::string> words = {"troupe", "node", "--listen", "127.0.0.1:0", "--name",
+                                      "node-" + std::to_string(index), "--devices", "cpu:1",
+                                      "--transport", options.access.transport, "--memory-mb",
+                                      std::to_string(options.memory_mb),
+                                      // A run that is stopped is waited for: they end with it.
+                                      "--run-timeout-ms", "86400000", "--quiet"};
     if (!options.access.key_file.empty()) {
         words.push_back("--key");
         words.push_back(options.access.key_file);

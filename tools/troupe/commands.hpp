@@ -1,8 +1,8 @@
 // The commands of the `troupe` program. Each takes its options and returns the exit code.
 //
-// Exit codes: 0 done; 1 the run failed, or standard output could not be written; 2 the command line, the app file or a
-// file that these name is wrong or cannot be written; 3 the cluster could not be reached or was lost; 128 + n stopped
-// by signal n, after a checkpoint.
+// Exit codes: 0 done; 1 the run failed, or standard output, a trace or what a run ends with could not be written; 2 the
+// command line, the app file or a file that these name is wrong; 3 the cluster could not be reached or was lost; 128 + n
+// stopped by signal n, after a checkpoint.
 // Results go to standard output, everything else to standard error.
 #pragma once
 
@@ -73,6 +73,7 @@ struct run_options {
     std::string devices; // without nodes and cluster: devices of this process; empty: one per core
     access_choice access;
     bool resume = false;
+    std::string result_directory; // in the place of the app's result.directory; empty: that one
     bool json = false;
     bool no_trace = false;            // for measuring the cost of tracing
     std::uint64_t memory_mb = 4096;   // see node_choice; bound of each of `nodes`
@@ -147,6 +148,9 @@ int exit_code(errc code) noexcept;
 
 // Prints one line on standard error, "troupe: note: SENTENCE", on something that may not be intended but is no error.
 void note(const std::string& sentence);
+
+// The folder that "~" stands for: HOME, else that of the user's entry; empty if there is neither.
+std::string home_folder();
 
 // The same as report(), after a stop signal.
 int stopped(const error& why);

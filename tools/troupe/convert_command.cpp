@@ -50,7 +50,7 @@ result<std::filesystem::path> save_checkpoint(const training_app& app, const std
 } // namespace
 
 int convert(const convert_options& options) {
-    const auto app = load_training(options.app.file, options.app.settings);
+    const auto app = load_training(options.app.file, options.app.settings, home_folder());
     if (!app)
         return report(app.failure());
     std::filesystem::path to = options.to;
@@ -68,6 +68,8 @@ int convert(const convert_options& options) {
     const auto saved = load_weights(*app, options.from, memory);
     if (!saved)
         return report(saved.failure());
+    for (const std::string& sentence : saved->notes)
+        note(sentence);
     const auto model = app->app().getModel();
     const weights_layout layout = stage_program::whole(model).value().layout({});
     const std::vector<tensor> tensors = saved->weights->tensors();

@@ -2,13 +2,13 @@
 
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "actors/data/samples/batches.hpp"
 #include "actors/training/samples.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/graph/stage_program.hpp"
+#include "schemas/base/json.hpp"
 #include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/saved_weights.hpp"
 #include "tools/troupe/signals.hpp"
@@ -108,16 +108,16 @@ struct evaluation {
 };
 
 void print_json(const evaluation& done, const note_list& notes) {
-    nlohmann::ordered_json line = {{"event", "evaluation"},
-                                   {"weights", done.from},
-                                   {"samples", done.samples},
-                                   {"test_loss", done.loss()}};
+    json line = {{"event", "evaluation"},
+                 {"weights", done.from},
+                 {"samples", done.samples},
+                 {"test_loss", done.loss()}};
     if (done.classifies)
         line["test_accuracy"] = done.accuracy();
     if (done.translates)
         line["exact_matches"] = done.sums.exact;
     line["notes"] = notes.kept();
-    std::cout << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+    std::cout << line.dump() << std::endl;
 }
 
 void print(const evaluation& done) {
@@ -151,6 +151,7 @@ int evaluate_network(const training_app& app, const evaluate_options& options) {
         return report(same.failure());
     note_list notes{options.json};
     notes.add((*data)->notes);
+    notes.add(saved->notes);
     std::optional<translator> translates;
     if (const auto use = text_use_of(app, program); use && *use == text_use::translates) {
         auto opened = translator::open(app, *saved);

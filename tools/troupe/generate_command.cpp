@@ -4,6 +4,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "actors/data/files/utf8_text.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "schemas/base/limits.hpp"
@@ -121,9 +122,11 @@ int write_translations(compute_context& context, const translator& model,
                        const std::string& prompt) {
     const std::vector<std::string> lines = lines_of(prompt);
     for (std::size_t i = 0; i < lines.size() && std::cout.good(); ++i) {
-        const encoded_sentence sentence = model.codec().source(lines[i]);
         const std::string place =
             lines.size() == 1 ? "--prompt" : "--prompt: line " + std::to_string(i + 1);
+        if (const std::string why = why_not_utf8(lines[i]); !why.empty())
+            return report({errc::usage, place + ": " + why});
+        const encoded_sentence sentence = model.codec().source(lines[i]);
         if (sentence.own == 0)
             return report({errc::usage, place + ": has no word to translate"});
         note_lost(sentence, place);
@@ -139,7 +142,7 @@ int write_translations(compute_context& context, const translator& model,
 } // namespace
 
 int generate(const generate_options& options) {
-    const auto app = load_training(options.app.file, options.app.settings);
+    const auto app = load_training(options.app.file, options.app.settings, home_folder());
     if (!app)
         return report(app.failure());
     const auto model = app->app().getModel();
@@ -153,6 +156,8 @@ int generate(const generate_options& options) {
     const auto saved = load_weights(*app, options.weights, memory);
     if (!saved)
         return report(saved.failure());
+    for (const std::string& sentence : saved->notes)
+        note(sentence);
     const auto ops = make_cpu_operations(memory);
     compute_context context{*ops, memory};
     if (*use == text_use::writes_on)

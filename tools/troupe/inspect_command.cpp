@@ -5,6 +5,7 @@
 
 #include "schemas/base/limits.hpp"
 #include "tools/troupe/command_words.hpp"
+#include "tools/troupe/process_start.hpp"
 #include "tools/troupe/signals.hpp"
 
 namespace troupe::cli {
@@ -25,8 +26,8 @@ int inspect_cluster(const inspect_words& given) {
             {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});
     options.seconds =
         std::chrono::duration_cast<duration>(std::chrono::duration<double>(given.seconds));
-    if (isatty(STDOUT_FILENO) != 0)
-        options.screen = [] { return inspector::screen_of(STDOUT_FILENO); };
+    if (isatty(standard_output()) != 0)
+        options.screen = [] { return inspector::screen_of(standard_output()); };
     options.stop = [] { return stop_signals() > 0; };
     if (auto parsed = inspector::parse_view(given.words, options); !parsed)
         return report(parsed.failure());

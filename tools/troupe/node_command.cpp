@@ -7,8 +7,8 @@
 #include <deque>
 #include <iostream>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
+#include "schemas/base/json.hpp"
 #include "schemas/base/printable.hpp"
 #include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/node_host.hpp"
@@ -90,9 +90,12 @@ result<void> check_reachable(const node_choice& node) {
 int node(const node_options_cli& options, job_table jobs) {
     if (options.node.devices.empty())
         return report({errc::usage, "--devices: a node offers at least one device, as in cpu:1"});
+    ignore_hangup(); // a node serves other terminals than the one that it was started from
     if (options.node.heartbeat.timeout < 2 * options.node.heartbeat.interval)
         return report(
             {errc::usage, "--heartbeat-timeout-ms: must be at least twice --heartbeat-ms"});
+    if (options.node.heartbeat.run_timeout < options.node.heartbeat.timeout)
+        return report({errc::usage, "--run-timeout-ms: must be at least --heartbeat-timeout-ms"});
     if (auto reachable = check_reachable(options.node); !reachable)
         return report(reachable.failure());
     node_log log; // outlives the host
@@ -104,10 +107,10 @@ int node(const node_options_cli& options, job_table jobs) {
         return host.failure().code() == errc::cancelled ? 0 : report(host.failure());
     node_host& running = **host;
     if (options.json)
-        std::cout << nlohmann::ordered_json{{"event", "listening"},
-                                            {"name", running.name()},
-                                            {"address", running.address()},
-                                            {"devices", options.node.devices}}
+        std::cout << json{{"event", "listening"},
+                          {"name", running.name()},
+                          {"address", running.address()},
+                          {"devices", options.node.devices}}
                          .dump()
                   << std::endl;
     else

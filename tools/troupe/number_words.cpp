@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "schemas/base/json.hpp"
+
 namespace troupe::cli {
 
 namespace {
@@ -44,7 +46,7 @@ std::string words_of(const named_number& n, const char* share_format) {
     return with_spaces(n.name); // of a form that a later build has
 }
 
-void add_numbers(nlohmann::ordered_json& to, const std::vector<named_number>& numbers) {
+void add_numbers(json& to, const std::vector<named_number>& numbers) {
     for (const named_number& n : numbers) {
         std::string key = n.name;
         std::ranges::replace(key, ' ', '_');

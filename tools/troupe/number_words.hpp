@@ -1,11 +1,11 @@
 // Numbers by name, as run events have them, in what is printed. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "actors/run/run_events.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe::cli {
 
@@ -13,6 +13,6 @@ namespace troupe::cli {
 std::string words_of(const named_number& n, const char* share_format);
 
 // A member for each, with _ for blanks in its name; counts are whole numbers.
-void add_numbers(nlohmann::ordered_json& to, const std::vector<named_number>& numbers);
+void add_numbers(json& to, const std::vector<named_number>& numbers);
 
 } // namespace troupe::cli

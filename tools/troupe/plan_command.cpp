@@ -1,7 +1,7 @@
 // plan: what a run would place where, without running it.
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "schemas/base/json.hpp"
 #include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/signals.hpp"
 
@@ -18,7 +18,8 @@ std::vector<plan_device> devices_for(const plan_options& options, const run_node
 } // namespace
 
 int plan(const plan_options& options, job_table jobs) {
-    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    const auto app =
+        load_app(options.app.file, options.app.settings, app_kinds(jobs), home_folder());
     if (!app)
         return report(app.failure());
     const auto opened = kind_of(*app, jobs).open(*app, job_purpose::plan, false);
@@ -50,10 +51,9 @@ int plan(const plan_options& options, job_table jobs) {
         return report(made.failure());
     notes.add(made->notes);
     if (options.json) {
-        auto line = nlohmann::ordered_json::parse(made->json);
+        json line = json::parse(made->json).value();
         line["notes"] = notes.kept();
-        std::cout << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                  << std::endl;
+        std::cout << line.dump() << std::endl;
     } else {
         std::cout << made->text;
     }

@@ -1,10 +1,11 @@
 // The command line: reads it and calls the command.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <iostream>
 
+#include "actors/app_file/file_names.hpp"
 #include "schemas/base/error.hpp"
 #include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/command_words.hpp"
@@ -12,6 +13,7 @@
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/program.hpp"
 #include "tools/troupe/signals.hpp"
+#include "tools/troupe/standard_output.hpp"
 
 namespace {
 
@@ -43,13 +45,6 @@ CLI::Option* add_gpu_memory(CLI::App* command, std::uint64_t& memory_mb) {
         ->check(CLI::Range(16u, 1u << 24));
 }
 
-// Standard streams that were closed read and write nothing: else a file or socket would take their place.
-void open_standard_streams() {
-    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != stream)
-            _exit(2);
-}
-
 // Results that nobody could read are no success.
 int check_output(int code) {
     std::cout.flush();
@@ -64,12 +59,12 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
     auto* run_command = program.add_subcommand("run", "Run an app: train what it says.");
     run_command->footer(
         "Example: troupe run apps/fashion_mnist/pipedream.yaml --nodes 2 --set train.epochs=1\n\n"
-        "Exit codes: 0 done; 1 the run failed, or its output could not be written;\n"
-        "2 the command line, the app file, or a file that they name is wrong or cannot be\n"
-        "written, such as a checkpoint on a full disk; 3 the cluster could not be reached or\n"
-        "was lost; 130 and 143 stopped by Ctrl-C (SIGINT) or SIGTERM, after a checkpoint if the\n"
-        "app names a folder for them; a second one stops at once. A run whose standard output\n"
-        "is full or closed goes on to its end.");
+        "Exit codes: 0 done; 1 the run failed, or its output, its trace or what it ends with\n"
+        "could not be written; 2 the command line, the app file, or a file that they name is\n"
+        "wrong; 3 the cluster could not be reached or was lost; 130 and 143 stopped by Ctrl-C\n"
+        "(SIGINT) or SIGTERM, after a checkpoint if the app names a folder for them; a second\n"
+        "one stops at once. A run goes on to its end though its standard output or a\n"
+        "checkpoint cannot be written.");
     cli::add_app(run_command, run.app);
     auto* run_nodes = run_command
                           ->add_option("--nodes", run.nodes,
@@ -91,6 +86,9 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
     cli::add_transport(run_command, run.access.transport);
     run_command->add_flag("--resume", run.resume,
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
+    run_command->add_option("--result-directory", run.result_directory,
+                            "Of a program: where its result goes, in the place of the app's "
+                            "result.directory.");
     run_command->add_flag(
         "--json", run.json,
         "One JSON object per line on standard output: start, epoch or sweep, note, done, error.");
@@ -141,6 +139,9 @@ void add_node(CLI::App& program, cli::node_options_cli& node, cli::chosen_jobs& 
     add_milliseconds(node_command, "--heartbeat-timeout-ms", node.node.heartbeat.timeout,
                      "Silence after which a node is lost.")
         ->check(CLI::Range(20, 600000));
+    add_milliseconds(node_command, "--run-timeout-ms", node.node.heartbeat.run_timeout,
+                     "Silence after which a run is given up whose process is stopped or cut off.")
+        ->check(CLI::Range(20, 86400000));
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,
@@ -250,6 +251,10 @@ void add_bench(CLI::App& program, int& code) {
         [bench_command, &code] { code = cli::bench(bench_command->remaining()); });
 }
 
+// Options whose values are names of files or folders.
+constexpr std::array<std::string_view, 10> names_of_files{
+    "APP", "RESULT", "FROM", "TO", "--data", "--weights", "--out", "--key", "--trace", "--program"};
+
 // Every option of every command: their values, and the exit code of the command that was called.
 struct command_line {
     command_line(CLI::App& program, const cli::job_source& source);
@@ -290,10 +295,20 @@ command_line::command_line(CLI::App& program, const cli::job_source& source) : j
     const auto refuse_empty = [](const std::string& value) {
         return std::string{value.empty() ? "needs a value" : ""};
     };
+    // The shell does this for words alone, not behind "--data=".
+    const std::function<std::string(std::string)> from_home = [](const std::string& name) {
+        auto whole = with_home(name, cli::home_folder());
+        if (!whole)
+            throw CLI::ValidationError(whole.failure().message());
+        return *whole;
+    };
     for (CLI::App* command : program.get_subcommands({}))
         for (CLI::Option* option : command->get_options())
-            if (option->get_items_expected_max() > 0)
+            if (option->get_items_expected_max() > 0) {
                 option->check(refuse_empty);
+                if (std::ranges::count(names_of_files, option->get_name()) > 0)
+                    option->transform(from_home);
+            }
 }
 
 } // namespace
@@ -301,7 +316,7 @@ command_line::command_line(CLI::App& program, const cli::job_source& source) : j
 namespace troupe::cli {
 
 int run_program(int argc, char** argv, const job_source& jobs) {
-    open_standard_streams();
+    own_standard_output();
     CLI::App program{"Troupe trains models with actors.\n\n"
                      "  troupe run apps/fashion_mnist/pipedream.yaml --nodes 2   train on two "
                      "local node processes\n"

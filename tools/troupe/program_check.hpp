@@ -1,4 +1,4 @@
-// What is looked at of the app file of a program before a run, its data, and the folder of its result.
+// Checks of a program's app file before a run, its data, and the folder of its result.
 //
 // Threads: functions without state. Errors: errc::usage at the place in the file, with what to do; for what the program
 // throws a sentence that names it and the call.
@@ -26,7 +26,7 @@ result<std::shared_ptr<scheduled::piece_source>> open_data_for(const scheduled::
                                                                const scheduled::program& what,
                                                                const scheduled::program_site& site);
 
-// What the program itself says of its settings; the site has the data's shape.
+// The program's own check of its settings; the site has the data's shape.
 result<void> check_settings(const scheduled::program_app& app, const scheduled::program& what,
                             const scheduled::program_site& site);
 

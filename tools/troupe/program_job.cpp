@@ -1,7 +1,6 @@
 #include "tools/troupe/program_job.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "actors/scheduled/leader.hpp"
 #include "actors/scheduled/open_data.hpp"
@@ -10,6 +9,7 @@
 #include "actors/scheduled/result_mark.hpp"
 #include "actors/scheduled/run_checkpoints.hpp"
 #include "actors/scheduled/scheduled_messages.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/quantities.hpp"
 #include "tools/troupe/device_choice.hpp"
@@ -101,10 +101,10 @@ class program_of_data final : public job {
             return fits.failure();
         const std::vector<plan_device> devices = processors_among(site.devices);
         const program_run run = share_out_to(devices);
-        nlohmann::ordered_json json{{"program", what_.name}};
-        json["rows"] = run.shares.data.rows;
-        json["variables"] = run.shares.data.columns;
-        json["entries"] = run.shares.data.entries;
+        json planned{{"program", what_.name}};
+        planned["rows"] = run.shares.data.rows;
+        planned["variables"] = run.shares.data.columns;
+        planned["entries"] = run.shares.data.entries;
         std::string text = "program " + what_.name + ": " + counted(run.shares.data.rows, "row") +
                            ", " + counted(run.shares.data.columns, "variable") + ", " +
                            counted(run.shares.data.entries, "entry", "entries") + '\n';
@@ -113,25 +113,25 @@ class program_of_data final : public job {
             text += "worker-" + std::to_string(w) + " on " + where + ": " +
                     counted(run.shares.rows[w].count, "row") + ", " +
                     counted(run.shares.entries[w], "entry", "entries") + '\n';
-            json["workers"].push_back({{"device", where},
-                                       {"rows", run.shares.rows[w].count},
-                                       {"entries", run.shares.entries[w]}});
+            planned["workers"].push_back({{"device", where},
+                                          {"rows", run.shares.rows[w].count},
+                                          {"entries", run.shares.entries[w]}});
         }
         for (std::size_t s = 0; s < run.shares.variables.size(); ++s) {
             const std::string where =
                 where_text(devices[s % run.shares.rows.size() % devices.size()]);
             text += "scheduler-" + std::to_string(s) + " beside " + where + ": " +
                     counted(run.shares.variables[s].count, "variable") + '\n';
-            json["schedulers"].push_back(
+            planned["schedulers"].push_back(
                 {{"device", where}, {"variables", run.shares.variables[s].count}});
         }
         for (std::size_t b = 0; b < run.shares.blocks.size(); ++b) {
             const std::size_t w = b * run.shares.rows.size() / run.shares.blocks.size();
             text += "block " + std::to_string(b) + " first with worker-" + std::to_string(w) +
                     ": " + counted(run.shares.blocks[b].count, "variable") + '\n';
-            json["blocks"].push_back({{"worker", w}, {"variables", run.shares.blocks[b].count}});
+            planned["blocks"].push_back({{"worker", w}, {"variables", run.shares.blocks[b].count}});
         }
-        return planned_job{text, json.dump(), {}};
+        return planned_job{text, planned.dump(), {}};
     }
 
     result<void> prepare(const std::vector<plan_device>& given) override {
@@ -141,7 +141,7 @@ class program_of_data final : public job {
         ready_.what = share_out_to(devices);
         ready_.data = data_;
         ready_.devices = devices;
-        ready_.checkpoints = saved_.to;
+        ready_.checkpoints = std::move(saved_.to);
         ready_.result_mark = result_mark_;
         if (app_.app().hasCheckpoint())
             ready_.between_commits =

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "actors/scheduled/open_data.hpp"
 #include "actors/scheduled/part_call.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "actors/scheduled/result_mark.hpp"
 #include "actors/scheduled/written_files.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/quantities.hpp"
 #include "tools/troupe/number_words.hpp"
 #include "tools/troupe/run_setup.hpp"
@@ -38,6 +38,7 @@ class interruptible_rows final : public piece_source {
     std::vector<std::string> row_names() const override { return from_->row_names(); }
     std::vector<double> offsets() const override { return from_->offsets(); }
     std::vector<std::string> notes() const override { return from_->notes(); }
+    std::vector<data_digest> digests() const override { return from_->digests(); }
     std::uint64_t row_entries(std::uint64_t row) const override { return from_->row_entries(row); }
     result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
         if (stop_signals() > 0)
@@ -64,7 +65,7 @@ const program& row_of(const program_app& app, const program_table& programs) {
     return *row;
 }
 
-// What both commands hand to the program.
+// The use that both commands hand to the program.
 struct opened_result {
     memory_pool memory;
     std::unique_ptr<piece_source> rows;
@@ -119,8 +120,8 @@ int refuse(const error& why) {
     return why.code() == errc::cancelled ? stopped(why) : report(why);
 }
 
-std::string line_of(const nlohmann::ordered_json& object) {
-    return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string line_of(const json& object) {
+    return object.dump();
 }
 
 // ---- predictions as CSV ----
@@ -230,10 +231,10 @@ int evaluate_program(const program_app& app, const program_table& programs,
         return refuse(solutions.failure());
     for (const auto& numbers : *solutions) {
         if (options.json) {
-            nlohmann::ordered_json line = {{"event", "evaluation"},
-                                           {"program", what.name},
-                                           {"result", opened.use.directory.string()},
-                                           {"rows", opened.use.data.rows}};
+            json line = {{"event", "evaluation"},
+                         {"program", what.name},
+                         {"result", opened.use.directory.string()},
+                         {"rows", opened.use.data.rows}};
             add_numbers(line, numbers);
             std::cout << line_of(line) << '\n';
             continue;

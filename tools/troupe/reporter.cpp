@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "actors/runtime/actor_names.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/quantities.hpp"
 #include "tools/troupe/number_words.hpp"
 
 namespace troupe::cli {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
@@ -26,13 +24,13 @@ std::string text(const char* format, Args... args) {
 
 // Text that is no object counts as an empty one.
 json object_of(const std::string& text) {
-    json parsed = json::parse(text, nullptr, false);
-    return parsed.is_object() ? parsed : json::object();
+    auto parsed = json::parse(text);
+    return parsed && parsed->is_object() ? std::move(*parsed) : json::object();
 }
 
 // Bytes in names of files that are no UTF-8 are replaced.
 std::string line_of(const json& object) {
-    return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return object.dump() + "\n";
 }
 
 std::string error_line(const error& why) {
@@ -170,9 +168,7 @@ void reporter::finished(const run_finished& news) {
 // As many as at the start, unless what the run says for programs has others.
 std::uint32_t reporter::nodes_at_end(const run_finished& news) const {
     const json end = object_of(news.json);
-    const auto nodes = end.find("nodes");
-    return nodes != end.end() && nodes->is_number_unsigned() ? nodes->get<std::uint32_t>()
-                                                             : start_.nodes;
+    return end["nodes"].count<std::uint32_t>().value_or(start_.nodes);
 }
 
 // "2 nodes", or "1 of 2 nodes" where one is lost.

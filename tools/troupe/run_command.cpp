@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "schemas/base/json.hpp"
 #include "schemas/base/random.hpp"
 #include "tools/inspector/inspect.hpp"
 #include "tools/troupe/cluster_access.hpp"
+#include "tools/troupe/process_start.hpp"
 #include "tools/troupe/reporter.hpp"
 #include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/signals.hpp"
@@ -21,7 +23,7 @@ constexpr duration signal_poll = std::chrono::milliseconds{50};
 // Nobody who does not read holds up the run or its end by a signal: a line waits until both streams take one. A stream
 // that has failed takes everything.
 bool output_takes_a_line() {
-    pollfd streams[] = {{STDOUT_FILENO, POLLOUT, 0}, {STDERR_FILENO, POLLOUT, 0}};
+    pollfd streams[] = {{standard_output(), POLLOUT, 0}, {STDERR_FILENO, POLLOUT, 0}};
     return poll(streams, 2, 0) == 2;
 }
 
@@ -84,13 +86,29 @@ reporter_options reporting(const run_options& options, std::uint64_t run, const 
             .columns = isatty(STDERR_FILENO) != 0
                            ? [] { return inspector::screen_of(STDERR_FILENO).columns; }
                            : std::function<std::size_t()>{},
-            .color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
+            .color = isatty(standard_output()) != 0 && std::getenv("NO_COLOR") == nullptr,
             .inspect_address = host.address(),
             .run = run,
             .transport = alone ? "in-process" : "ucx",
             .notes = notes.kept(),
             .time = &host.time()};
 }
+
+// Settings of --set, and the other options that stand for a key of the app file.
+result<std::vector<std::string>> settings_of(const run_options& options) {
+    std::vector<std::string> all = options.app.settings;
+    if (options.result_directory.empty())
+        return all;
+    const std::string quoted = json(options.result_directory).dump();
+    if (json::parse(quoted)->text() != options.result_directory)
+        return error{errc::usage, "--result-directory: is not UTF-8; give another name"};
+    all.push_back("result.directory=" + quoted);
+    return all;
+}
+
+// The exit code of a run that has begun where a file could not be written: that is no mistake in the command line or the app
+// file, for which a script would look there.
+constexpr int failed_run = 1;
 
 // Spawns the job's root, whose news the reporter prints.
 actor_address spawn_root(const run_options& options, job& what, std::uint64_t run, run_nodes& nodes,
@@ -128,8 +146,11 @@ int run_job(const run_options& options, job& what, run_nodes& nodes) {
     const bool traces = !options.trace_file.empty() && stop_signals() < 2;
     const int exported = traces ? export_trace(options, host.address()) : 0;
     if (!failure)
-        return exported;
-    return failure->code() == errc::cancelled ? stopped(*failure) : report(*failure);
+        return exported == exit_code(errc::io) ? failed_run : exported;
+    if (failure->code() == errc::cancelled)
+        return stopped(*failure);
+    const int code = report(*failure);
+    return failure->code() == errc::io ? failed_run : code;
 }
 
 } // namespace
@@ -138,7 +159,10 @@ int run(const run_options& options, job_table jobs) {
     if (!options.trace_file.empty())
         if (auto writable = inspector::check_trace_file(options.trace_file); !writable)
             return refuse(options, writable.failure().in("--trace"));
-    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    const auto settings = settings_of(options);
+    if (!settings)
+        return refuse(options, settings.failure());
+    const auto app = load_app(options.app.file, *settings, app_kinds(jobs), home_folder());
     if (!app)
         return refuse(options, app.failure());
     const auto opened = kind_of(*app, jobs).open(*app, job_purpose::run, options.resume);

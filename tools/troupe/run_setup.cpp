@@ -57,7 +57,7 @@ result<run_nodes> bring_together(const run_options& options, const job& of, job_
         host.node.listen = *listen;
     }
     if (options.nodes > 0) {
-        // What is wrong with the key is told once, by the run, and not by each child.
+        // A fault of the key is told once, by the run, and not by each child.
         if (const auto usable = open_access(options.access); !usable)
             return usable.failure();
         auto children = child_nodes::start(

@@ -3,8 +3,10 @@
 #include <set>
 
 #include "actors/checkpoint/file_writer.hpp"
+#include "actors/checkpoint/tensor_fit.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "schemas/base/printable.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::cli {
 
@@ -12,13 +14,41 @@ namespace fs = std::filesystem;
 
 namespace {
 
-result<loaded_checkpoint> load_file(const fs::path& file) {
+using notes = std::vector<std::string>;
+
+// Takes off what wrappers have put into the names of a model that was saved within them.
+result<void> unwrap_names(const fs::path& file, std::vector<named_tensor>& tensors, notes& said) {
+    std::set<std::string> names;
+    std::string example;
+    std::size_t changed = 0;
+    for (named_tensor& t : tensors) {
+        std::string name = without_wrappers(t.name);
+        if (name != t.name && ++changed == 1)
+            example = printable(t.name, limits::name_bytes_max);
+        if (!names.insert(name).second)
+            return error{errc::data, file.string() + ": has " +
+                                         printable(name, limits::name_bytes_max) +
+                                         " twice, with and without \"module.\" or "
+                                         "\"_orig_mod.\"; leave one of them out"};
+        t.name = std::move(name);
+    }
+    if (changed > 0)
+        said.push_back(file.string() + ": of " + counted(changed, "tensor") + ", such as " +
+                       example +
+                       ", the name is taken without \"module.\" and \"_orig_mod.\", which "
+                       "PyTorch's wrappers put before it");
+    return {};
+}
+
+result<loaded_checkpoint> load_file(const fs::path& file, notes& said) {
     auto bytes = read_file(file, limits::checkpoint_file_bytes_max);
     if (!bytes)
         return bytes.failure();
     auto adopted = adopt_safetensors(std::move(*bytes));
     if (!adopted)
         return adopted.failure().in(file.string());
+    if (auto named = unwrap_names(file, adopted->view.tensors, said); !named)
+        return named.failure();
     checkpoint_info info;
     info.folder = file; // names it in errors
     info.counts_updates = false;
@@ -37,7 +67,7 @@ result<loaded_checkpoint> load_latest(const fs::path& folder) {
     return load_checkpoint(found->back());
 }
 
-result<loaded_checkpoint> load(const training_app& app, const fs::path& from) {
+result<loaded_checkpoint> load(const training_app& app, const fs::path& from, notes& said) {
     if (from.empty()) {
         if (!app.app().hasCheckpoint())
             return app.error_at("", "the app saves no checkpoints; name the weights by --weights");
@@ -45,7 +75,7 @@ result<loaded_checkpoint> load(const training_app& app, const fs::path& from) {
     }
     std::error_code failed; // a name that no file can have is refused when it is opened
     if (!fs::is_directory(from, failed))
-        return load_file(from);
+        return load_file(from, said);
     if (!fs::exists(from / "manifest.json", failed))
         return load_latest(from);
     auto info = read_manifest(from);
@@ -53,19 +83,15 @@ result<loaded_checkpoint> load(const training_app& app, const fs::path& from) {
 }
 
 // A file of another program must not have what would be left out without a word. A checkpoint has the optimizer's state.
-result<void> check_names(const loaded_checkpoint& saved, const weights_layout& layout) {
-    if (!saved.info().stages.empty())
-        return {};
-    std::set<std::string_view> known;
-    for (const auto& entry : layout.entries())
-        known.insert(entry.name);
+result<void> check_fit(const loaded_checkpoint& saved, const weights_layout& layout) {
+    std::vector<named_tensor> all;
     for (const safetensors_file& file : saved.files())
-        for (const named_tensor& t : file.view.tensors)
-            if (!known.contains(t.name))
-                return error{errc::data, saved.info().folder.string() + ": has the tensor " +
-                                             printable(t.name, limits::name_bytes_max) +
-                                             ", which the model has not"};
-    return {};
+        all.insert(all.end(), file.view.tensors.begin(), file.view.tensors.end());
+    const bool is_checkpoint = !saved.info().stages.empty();
+    const std::string why = why_not_fitting(layout.entries(), all, is_checkpoint);
+    if (why.empty())
+        return {};
+    return error{errc::data, saved.info().folder.string() + ": does not fit the model: " + why};
 }
 
 // One for each batch norm, which is what has a running mean.
@@ -88,18 +114,19 @@ result<saved_weights> load_weights(const training_app& app, const fs::path& from
     auto program = stage_program::whole(model);
     if (!program)
         return program.failure();
-    const auto saved = load(app, from);
+    notes said;
+    const auto saved = load(app, from, said);
     if (!saved)
         return saved.failure();
     const weights_layout layout = program->layout({});
-    if (auto known = check_names(*saved, layout); !known)
-        return known.failure();
+    if (auto fits = check_fit(*saved, layout); !fits)
+        return fits.failure();
     auto restored = saved->restore(layout, memory);
     if (!restored)
         return restored.failure();
     return saved_weights{saved->info().folder, std::move(*restored),
                          saved->info().progress.minibatches_done,
-                         saved->info().progress.vocabulary_sha256};
+                         saved->info().progress.vocabulary_sha256, std::move(said)};
 }
 
 result<void> check_vocabulary(const training_app& app, const std::string& at_hand,

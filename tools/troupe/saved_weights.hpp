@@ -17,8 +17,9 @@ struct saved_weights {
     std::uint64_t minibatches = 0; // number of minibatches of their training; 0 if unknown
     // Hash of the vocabulary whose tokens they have learned; empty if unknown.
     std::string vocabulary_sha256;
+    std::vector<std::string> notes; // what may not be intended, a sentence each
 };
-// errc::usage if nothing is saved, errc::data for a file with other tensors than the model's.
+// errc::usage if nothing is saved, errc::data for a file with other tensors than the model's, which are listed.
 result<saved_weights> load_weights(const training_app& app, const std::filesystem::path& from,
                                    memory_pool& memory);
 

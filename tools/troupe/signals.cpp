@@ -37,6 +37,17 @@ void note(int signal) {
         write(wake[1], &byte, 1); // full: somebody will wake up anyway
 }
 
+bool hangup_was_ignored = false;
+
+void look_at_hangup() {
+    struct sigaction inherited {};
+    hangup_was_ignored =
+        sigaction(SIGHUP, nullptr, &inherited) == 0 && inherited.sa_handler == SIG_IGN;
+}
+
+// Called before the constructors of shared libraries: UCX's handles SIGHUP whatever it was inherited as.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)() = look_at_hangup;
+
 } // namespace
 
 void install_signal_handlers() {
@@ -47,10 +58,17 @@ void install_signal_handlers() {
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
-    sigaction(SIGHUP, &action,
-              nullptr); // the terminal is gone; UCX would take it as the wish to debug it
+    if (hangup_was_ignored)
+        ignore_hangup();
+    else
+        sigaction(SIGHUP, &action,
+                  nullptr); // the terminal is gone; UCX would take it as the wish to debug it
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN); // a file at its limit is an error of writing like others
+}
+
+void ignore_hangup() {
+    std::signal(SIGHUP, SIG_IGN);
 }
 
 int stop_signals() noexcept {

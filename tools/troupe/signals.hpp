@@ -5,8 +5,12 @@
 
 namespace troupe::cli {
 
-// Installs handlers that only note the signal. SIGPIPE is ignored: a closed pipe is an error of the write.
+// Installs handlers that only note the signal. SIGPIPE is ignored: a closed pipe is an error of the write. SIGHUP stays
+// ignored if the program was started so, as by nohup.
 void install_signal_handlers();
+
+// From now on SIGHUP changes nothing.
+void ignore_hangup();
 
 // The number of stop signals so far, and the last one's number (0: none). A signal within 0.3 s of the first belongs to it,
 // since `timeout` and batch systems send one to a program and one to its group.

@@ -1,11 +1,11 @@
 // status: the nodes and devices of a cluster.
 #include <algorithm>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "actors/cluster/membership.hpp"
 #include "actors/runtime/link_messages.hpp"
 #include "actors/runtime/well_known.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/cluster.capnp.h"
 #include "tools/inspector/observer.hpp"
 #include "tools/inspector/observer_network.hpp"
@@ -83,9 +83,9 @@ const char* name_of(peer_role role) {
 }
 
 // "cpu:0", "cuda:0 (NVIDIA H200, 127 GB to use)"
-std::string described(const nlohmann::ordered_json& device) {
-    const auto name = device["name"].get<std::string>(), model = device["model"].get<std::string>();
-    const auto bytes = device["memory_bytes"].get<std::uint64_t>();
+std::string described(const json& device) {
+    const auto name = device["name"].text().value(), model = device["model"].text().value();
+    const auto bytes = device["memory_bytes"].count().value();
     return model.empty() ? name
                          : name + " (" + model + ", " + inspector::bytes_text(bytes) + " to use)";
 }
@@ -96,9 +96,9 @@ int status(const status_options& options) {
     auto members = ask_members(options);
     if (!members)
         return report(members.failure());
-    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+    json nodes = json::array();
     for (const auto& [m, over] : *members) {
-        nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+        json devices = json::array();
         for (const device_info& d : m.devices)
             devices.push_back(
                 {{"name", d.name}, {"memory_bytes", d.memory_bytes}, {"model", d.model}});
@@ -106,22 +106,19 @@ int status(const status_options& options) {
                          {"address", m.address},
                          {"role", name_of(m.role)},
                          {"devices", devices},
-                         {"over", over.empty() ? nlohmann::ordered_json(nullptr)
-                                               : nlohmann::ordered_json(over)}});
+                         {"over", over.empty() ? json(nullptr) : json(over)}});
     }
     if (options.json) {
-        std::cout << nlohmann::ordered_json{{"nodes", nodes}}.dump(
-                         -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-                  << std::endl;
+        std::cout << json{{"nodes", nodes}}.dump() << std::endl;
         return 0;
     }
-    for (const auto& n : nodes) {
-        std::cout << n["name"].get<std::string>() << "  " << n["role"].get<std::string>() << "  "
-                  << n["address"].get<std::string>();
-        for (const auto& d : n["devices"])
+    for (const json& n : nodes.items()) {
+        std::cout << n["name"].text().value() << "  " << n["role"].text().value() << "  "
+                  << n["address"].text().value();
+        for (const json& d : n["devices"].items())
             std::cout << "  " << described(d);
-        if (!n["over"].is_null())
-            std::cout << "  over " << n["over"].get<std::string>();
+        if (const auto over = n["over"].text())
+            std::cout << "  over " << *over;
         std::cout << '\n';
     }
     return 0;

@@ -1,7 +1,5 @@
 #include "tools/troupe/training_job.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "actors/messages.hpp"
 #include "actors/pipeline/layer_profiler.hpp"
 #include "actors/training/plan/plan_json.hpp"
@@ -11,6 +9,7 @@
 #include "actors/training/trainer.hpp"
 #include "actors/training/training_messages.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
+#include "schemas/base/json.hpp"
 #include "schemas/base/nearest.hpp"
 #include "tools/troupe/evaluate_network.hpp"
 #include "tools/troupe/handed_over.hpp"
@@ -192,11 +191,10 @@ class training final : public job {
         const auto made = make_plan(request);
         if (!made)
             return app_.at_its_place(made.failure());
-        auto json = to_json(*made);
-        json["layers"] = layers_to_json(*made);
+        json planned = to_json(*made);
+        planned["layers"] = layers_to_json(*made);
         return planned_job{.text = describe_layers(*made, all) + "\n" + describe(*made),
-                           .json =
-                               json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                           .json = planned.dump(),
                            .notes = notes_of(*made, site.of_cluster)};
     }
 

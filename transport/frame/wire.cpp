@@ -212,7 +212,7 @@ result<void> received_frame::admit_segments() {
     // Cap'n Proto's reader counts in 32 bits: for no segments its count wraps to the largest number, and it reads on.
     if (table_words(count) > words_.size())
         return malformed(std::to_string(count) + " segments");
-    // That reader has checked the rest of the table.
+    // The reader has checked the rest of the table.
     if (message_.getEnd() != words_.end())
         return malformed("the message is shorter than its words");
     const capnp::word* at = words_.begin() + table_words(count);

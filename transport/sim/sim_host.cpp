@@ -39,7 +39,8 @@ result<frame_ptr> placed(named_places& places, const frame_ptr& f) {
 
 result<void> host::start(endpoint_listener& listener) {
     TROUPE_CHECK(life_ == life::fresh, "an endpoint is started once");
-    if (net_.listening_at(options_.self.address) != nullptr)
+    const host* const there = net_.listening_at(options_.self.address);
+    if (there != nullptr && there->state() == life::running)
         return error{errc::io,
                      "cannot listen on " + options_.self.address + ": the address is in use"};
     listener_ = &listener;
@@ -97,7 +98,7 @@ void host::disconnect(node_id peer, error why) {
     if (life_ != life::running || found == up_.end())
         return;
     const std::uint64_t number = found->second;
-    reset(*find(number), error{errc::lost, "it gave up the connection: " + why.message()});
+    reset(*find(number), error{errc::refused, "it gave up the connection: " + why.message()});
     end(number, std::move(why));
 }
 

@@ -30,11 +30,17 @@ host* network::host_of(node_id node) {
 }
 
 host* network::listening_at(const std::string& address) {
-    for (const auto& [node, h] : hosts)
-        if (h->options().self.address == address && h->state() != host::life::fresh &&
-            h->state() != host::life::closed)
+    host* gone =
+        nullptr; // the latest one whose process has died there: its machine answers, or not
+    for (const auto& [node, h] : hosts) {
+        if (h->options().self.address != address)
+            continue;
+        if (h->state() == host::life::running)
             return h.get();
-    return nullptr;
+        if (h->state() == host::life::dead || h->state() == host::life::off)
+            gone = h.get();
+    }
+    return gone;
 }
 
 duration network::round_trip_max(node_id a, node_id b) const {

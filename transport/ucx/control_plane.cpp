@@ -15,15 +15,6 @@ constexpr std::uint64_t listening_id = control_plane::first_id;
 constexpr duration listen_pause = std::chrono::milliseconds{100};
 constexpr int accepted_at_once = 16; // afterwards connections that wait get their turn
 
-std::string text(const ucx_version& v) {
-    return std::to_string(v.major) + "." + std::to_string(v.minor);
-}
-
-error other_ucx(const ucx_version& theirs) {
-    return {errc::refused, "it runs UCX " + text(theirs) + ", this side " + text(ucx_here()) +
-                               "; let all of a cluster find the same one (LD_LIBRARY_PATH)"};
-}
-
 error duplicate_error() {
     return {errc::refused,
             "the node there still holds an earlier connection of this node; try again"};
@@ -207,85 +198,6 @@ void control_plane::on_ready(std::uint64_t id) {
                                       alive.failure().message() + ")"});
     else
         end(id, alive.failure());
-}
-
-void control_plane::admit(connection& c, const hello_message& hello) {
-    if (c.state != phase::hello)
-        return end(c.id, error{errc::protocol, "a second hello"});
-    ucx_peer& peer = *c.peer;
-    if (hello.self.node == self_.node)
-        return end(c.id, error{errc::refused, "this address is the node itself"});
-    if (hello.ucx != ucx_here())
-        return end(c.id, other_ucx(hello.ucx));
-    peer.info = hello.self;
-    peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
-    c.routes = {hello.memory.has_value(), hello.rdma, hello.tcp};
-    c.sees_memory = hello.memory && is_seen(*hello.memory);
-    c.state = phase::sight;
-    c.wire->send(sight_message{c.sees_memory});
-}
-
-void control_plane::admit(connection& c, const sight_message& sight) {
-    if (c.state != phase::sight)
-        return end(c.id, error{errc::protocol, "a sight out of turn"});
-    const auto route = route_between(means_.routes(), c.routes, c.sees_memory && sight.memory);
-    if (!route)
-        return end(c.id, route.failure());
-    // Called before the address is sent: the peer's first frame may overtake its own messages.
-    if (const auto ready = events_.route_found(c.peer, *route); !ready)
-        return end(c.id, ready.failure());
-    c.state = phase::worker;
-    c.wire->send(worker_message{c.peer->worker->address()});
-}
-
-void control_plane::admit(connection& c, const worker_message& worker) {
-    if (c.state != phase::worker)
-        return end(c.id, error{errc::protocol, "a worker out of turn"});
-    ucx_peer& peer = *c.peer;
-    peer.worker_address = worker.address;
-    c.state = phase::verdict;
-    if (self_.node > peer.info.node)
-        return; // the other node decides
-    if (up_.contains(peer.info.node)) {
-        c.wire->send(verdict_message::duplicate);
-        end_duplicate(c);
-    } else {
-        c.wire->send(verdict_message::accepted);
-        become_up(c);
-    }
-}
-
-void control_plane::admit(connection& c, verdict_message verdict) {
-    if (c.state != phase::verdict)
-        return end(c.id, error{errc::protocol, "a verdict out of turn"});
-    if (verdict == verdict_message::duplicate)
-        return end_duplicate(c);
-    // The other node has at most one connection: it has lost the earlier one.
-    if (const auto old = up_.find(c.peer->info.node); old != up_.end())
-        end(old->second, error{errc::lost, "it has made a new connection"});
-    become_up(c);
-}
-
-void control_plane::admit(connection& c, const goodbye_message& goodbye) {
-    if (c.state != phase::up)
-        return end(c.id, error{errc::protocol, "a goodbye out of turn"});
-    events_.peer_said_goodbye(c.peer, goodbye.frames);
-}
-
-void control_plane::admit(connection& c, alive_message) {
-    if (c.state != phase::up)
-        return end(c.id, error{errc::protocol, "a sign of life out of turn"});
-    events_.peer_said_alive(c.peer);
-}
-
-void control_plane::admit(connection& c, wired_message) {
-    if (c.state != phase::up)
-        return end(c.id, error{errc::protocol, "a Wired out of turn"});
-    c.peer->remote_is_wired = true;
-}
-
-void control_plane::admit(connection& c, const given_up_message& given_up) {
-    end(c.id, error{errc::lost, "it gave up the connection: " + given_up.why});
 }
 
 void control_plane::become_up(connection& c) {

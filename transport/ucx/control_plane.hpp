@@ -89,7 +89,8 @@ class control_plane {
         time_point deadline;
         std::shared_ptr<ucx_peer> peer; // set from hello on
         ucx_routes routes{};            // the peer's, set from sight on
-        bool sees_memory = false;       // this node sees the peer's memory mark; set from sight on
+        // This node sees the peer's memory mark and has a worker for it there; set from sight on.
+        bool sees_memory = false;
         bool polls_for_writing = false;
     };
 
@@ -105,6 +106,8 @@ class control_plane {
     void admit(connection& c, alive_message);
     void admit(connection& c, wired_message);
     void admit(connection& c, const given_up_message& given_up);
+    void give_up(connection& c, const error& why); // tells the peer why
+    void say_no_memory(const error& why);
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);
     void end_duplicate(connection& c);
@@ -129,6 +132,7 @@ class control_plane {
     std::uint64_t next_id_ = first_id + 1;
     std::uint64_t refused_ = 0;
     bool has_told_of_crowd_ = false;
+    bool has_told_of_memory_ = false;
 };
 
 } // namespace troupe

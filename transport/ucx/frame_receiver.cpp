@@ -95,7 +95,10 @@ ucs_status_t frame_receiver::message(void* peer, const void* header, std::size_t
                                      void* data, std::size_t data_bytes,
                                      const ucp_am_recv_param_t* param) {
     const std::span head{static_cast<const std::byte*>(header), header_bytes};
-    const bool is_rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+    // UCX announces messages without data, too, if it is told to announce small ones (UCX_RNDV_THRESH). There is nothing to
+    // transfer then, and UCX 1.13 crashes where such a rendezvous is released within this callback.
+    const bool is_rendezvous =
+        (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 && data_bytes > 0;
     fetch(head);
     if (!is_rendezvous)
         fetch({static_cast<const std::byte*>(data), data_bytes});
@@ -217,8 +220,6 @@ bool frame_receiver::is_due(const ucx_peer& peer, const arrival& next) const {
 
 bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
     if (!needs_buffer(a->header, a->data_bytes)) {
-        if (a->rendezvous != nullptr)
-            ucp_am_data_release(a->peer->worker->get(), std::exchange(a->rendezvous, nullptr));
         a->is_complete = true;
         return true;
     }

@@ -1,4 +1,4 @@
-// What other threads ask of the progress thread, and how they wake it from its sleep.
+// Requests of other threads to the progress thread, and how they wake it from its sleep.
 //
 // Why no wake-up is lost: who asks stores has_work_, then exchanges is_asleep_; the progress thread stores is_asleep_, then
 // loads has_work_. All of these are sequentially consistent, so at least one of the two sees the other's. The progress

@@ -58,7 +58,7 @@ class progress_pace {
     time_point said_alive_at_;
 };
 
-// What the progress thread still has to see to when it falls asleep.
+// Work that the progress thread still has to see to when it falls asleep.
 struct sleep_reasons {
     bool is_under_way =
         false; // a transfer, a connection, an end: UCX need not signal all possible progress

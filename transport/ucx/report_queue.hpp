@@ -1,4 +1,4 @@
-// What an endpoint has yet to report to its listener, in order. Reports are made while locks are held or maps walked, and
+// Reports that an endpoint has yet to make to its listener, in order. They are made while locks are held or maps walked, and
 // delivered between the rounds of the progress thread, so that a listener may call the endpoint.
 //
 // Threads: the progress thread (start() before it runs). Ownership: of the frames, until they are delivered.

@@ -1,8 +1,18 @@
 #include "transport/ucx/ucx_endpoint.hpp"
 
+#include <sys/resource.h>
+
+#include <string>
+
 #include "transport/ucx/ucx_node.hpp"
 
 namespace troupe {
+
+namespace {
+
+constexpr rlim_t descriptors_min = 64; // 17, and 8 for a link, with some to spare
+
+} // namespace
 
 result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
     TROUPE_CHECK(options.pool != nullptr && options.time != nullptr,
@@ -19,6 +29,13 @@ result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
             "listening on " + options.self.address +
                 " needs the cluster's key, because other machines can reach it; give it by "
                 "--key FILE, or listen on 127.0.0.1"};
+    // With too few UCX ends the process.
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < descriptors_min)
+        return error{errc::io, "this process may have " + std::to_string(files.rlim_cur) +
+                                   " files and sockets open, but a node needs " +
+                                   std::to_string(descriptors_min) +
+                                   " and 8 for each link; raise the limit with ulimit -n"};
     auto means = ucx_means::find(options.transports, listen->is_loopback());
     if (!means)
         return means.failure();

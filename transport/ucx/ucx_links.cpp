@@ -1,6 +1,12 @@
 #include "transport/ucx/ucx_links.hpp"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <string>
 
 #include "transport/ucx/ucx_endpoint.hpp"
 
@@ -9,11 +15,33 @@ namespace troupe {
 namespace {
 
 constexpr unsigned progress_burst = 16;
+constexpr rlim_t link_descriptors = 8; // measured
+constexpr unsigned link_mebibytes = 9; // of shared memory, at both ends; measured
 
 void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
     auto& failed = *static_cast<ucx_peer*>(peer);
     failed.has_failed = true;
     *failed.any_failed = true;
+}
+
+// The sentence names the folder in which UCX keeps what there is too little of.
+error no_shared_memory_error(const error& why) {
+    std::error_code none;
+    const auto space = std::filesystem::space("/dev/shm", none);
+    const std::string left =
+        none ? std::string{} : ", which has " + std::to_string(space.available >> 20) + " MiB left";
+    return {why.code(), "no shared memory for a link: " + why.message() + "; a link takes about " +
+                            std::to_string(link_mebibytes) + " MiB of /dev/shm" + left +
+                            ": make it larger (docker run --shm-size, mount -o remount,size=), or "
+                            "give --transport tcp"};
+}
+
+// UCX 1.13 does not report that they have run out: links over TCP connect and carry nothing.
+bool has_descriptors_for_a_link() {
+    rlimit files{};
+    const file_descriptor lowest{fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)};
+    return lowest && getrlimit(RLIMIT_NOFILE, &files) == 0 &&
+           static_cast<rlim_t>(lowest.get()) + link_descriptors <= files.rlim_cur;
 }
 
 std::uint64_t id_of(const ucx_worker& worker) {
@@ -26,17 +54,24 @@ ucx_links::ucx_links(const ucx_options& options, std::unique_ptr<ucx_means> mean
     : options_{options}, poll_{poll}, means_{std::move(means)}, receiver_{options} {}
 
 result<void> ucx_links::add(const peer_ptr& peer, ucx_route route) {
+    if (!has_descriptors_for_a_link())
+        return error{errc::io, "no file descriptors are left for a link to another node; raise the "
+                               "limit with ulimit -n"};
     const auto context = means_->context(route);
     if (!context)
         return context.failure();
     auto created = ucx_worker::create(**context);
     if (!created)
-        return created.failure();
+        return route == ucx_route::shared_memory ? no_shared_memory_error(created.failure())
+                                                 : created.failure();
+    if (peer->worker != nullptr)
+        poll_.forget(peer->worker->event_descriptor());
+    else
+        links_.push_back(peer);
     peer->worker = std::move(*created);
     peer->any_failed = &any_failed_;
     peer->takes_places = route != ucx_route::tcp;
     receiver_.add(*peer);
-    links_.push_back(peer);
     poll_.watch(peer->worker->event_descriptor(), id_of(*peer->worker));
     return {};
 }

@@ -35,7 +35,8 @@ class ucx_links {
     const frame_receiver& receiver() const noexcept { return receiver_; }
     const std::vector<peer_ptr>& all() const noexcept { return links_; }
 
-    // Gives the peer its worker: its frames may begin to arrive.
+    // Gives the peer its worker: its frames may begin to arrive. A worker that it has already, whose address nobody has been
+    // told, is replaced. After an error it keeps what it has.
     result<void> add(const peer_ptr& peer, ucx_route route);
     // Connects the peer's worker, whose address is known, and says in its info what the link goes over.
     result<void> connect(ucx_peer& peer);

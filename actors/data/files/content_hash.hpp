@@ -29,7 +29,7 @@ class content_hash {
     }
     void add(std::string_view text) noexcept { add(std::span{text}); }
 
-    // Of all that has been added; more may follow.
+    // The hash of all that has been added; more may follow.
     std::uint64_t value() const noexcept {
         std::uint64_t state = 0;
         for (const std::uint64_t lane : lanes_)

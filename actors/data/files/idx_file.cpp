@@ -1,9 +1,11 @@
 #include "actors/data/files/idx_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "schemas/base/limits.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe {
 
@@ -22,6 +24,22 @@ std::string hex(std::span<const std::uint8_t> bytes) {
     }
     out.pop_back();
     return out;
+}
+
+// The kind of an IDX file; empty if it is none.
+std::string what_it_is(std::span<const std::uint8_t> magic) {
+    constexpr std::pair<std::uint8_t, std::string_view> types[] = {
+        {unsigned_byte, "unsigned bytes"}, {0x09, "signed bytes"},  {0x0b, "16-bit numbers"},
+        {0x0c, "32-bit numbers"},          {0x0d, "32-bit floats"}, {0x0e, "64-bit floats"}};
+    const auto* type =
+        std::ranges::find(types, magic[2], &std::pair<std::uint8_t, std::string_view>::first);
+    if (magic[0] != 0 || magic[1] != 0 || type == std::end(types) || magic[3] == 0)
+        return {};
+    return "; its elements are " + std::string{type->second} + " in " +
+           counted(magic[3], "dimension") +
+           (type->first == unsigned_byte ? ": is it another file's place?"
+                                         : ": save them by numpy.save, as data.npy or data.matrix "
+                                           "takes them");
 }
 
 struct idx_contents {
@@ -60,7 +78,7 @@ result<std::vector<std::uint64_t>> read_idx_header(input_file& in, std::uint8_t 
     const std::array<std::uint8_t, 4> expected{0, 0, unsigned_byte, rank};
     if (magic != expected)
         return in.fail(0, "not an IDX file of " + std::string{what} + ": begins with " +
-                              hex(magic) + ", expected " + hex(expected));
+                              hex(magic) + ", expected " + hex(expected) + what_it_is(magic));
     std::vector<std::uint64_t> sizes(rank);
     for (std::uint64_t& size : sizes) {
         const std::uint64_t at = in.offset();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <new>
 
-#include <zlib.h>
-
+#include "actors/data/files/file_source.hpp"
+#include "schemas/base/foreign_file.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe {
@@ -13,44 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bound of the deflate format: no byte can expand to more.
-constexpr std::uint64_t deflate_ratio_max = 1032;
 constexpr std::size_t piece_bytes = 1u << 20; // growth of buffers for data of unknown size
-
-struct gz_closer {
-    void operator()(gzFile_s* file) const noexcept { gzclose_r(file); }
-};
-
-class gzip_source final : public byte_source {
-  public:
-    gzip_source(gzFile file, std::uint64_t stored_bytes)
-        : file_{file}, stored_bytes_{stored_bytes} {}
-
-    result<std::size_t> read(std::span<std::uint8_t> into) override {
-        const int got = gzread(file_.get(), into.data(),
-                               static_cast<unsigned>(std::min<std::size_t>(into.size(), 1u << 30)));
-        if (got > 0)
-            return static_cast<std::size_t>(got);
-        int code = Z_OK; // also set if the file ends within the checksum
-        const char* reason = gzerror(file_.get(), &code);
-        if (code == Z_ERRNO)
-            return error{errc::io, std::string{"cannot be read: "} + reason};
-        if (code == Z_BUF_ERROR)
-            return error{errc::data, "truncated gzip data; fetch the file again"};
-        if (code != Z_OK)
-            return error{errc::data, "damaged gzip data; fetch the file again"};
-        return std::size_t{0};
-    }
-
-    bool can_hold(std::uint64_t offset, std::uint64_t bytes) const noexcept override {
-        return gzdirect(file_.get()) ? bytes <= stored_bytes_ - std::min(offset, stored_bytes_)
-                                     : bytes / deflate_ratio_max <= stored_bytes_;
-    }
-
-  private:
-    std::unique_ptr<gzFile_s, gz_closer> file_;
-    std::uint64_t stored_bytes_;
-};
 
 } // namespace
 
@@ -59,23 +22,57 @@ result<std::uint64_t> file_length(const fs::path& path) {
     const auto status = fs::status(path, failed);
     if (!fs::exists(status))
         return error{errc::io, path.string() + ": no such file"};
+    if (fs::is_directory(status))
+        return error{errc::io, path.string() + ": a folder, where a file is wanted"};
     if (!fs::is_regular_file(status))
-        return error{errc::io, path.string() + ": not a file"};
+        return error{errc::io, path.string() + ": a pipe or device, not a file; write what it "
+                                               "gives to a file first"};
     const std::uint64_t bytes = fs::file_size(path, failed);
     if (failed)
         return error{errc::io, path.string() + ": cannot be read: " + failed.message()};
     return bytes;
 }
 
-result<input_file> input_file::open(const fs::path& path) {
+namespace {
+
+result<std::unique_ptr<byte_source>> open_source(const fs::path& path) {
     const auto stored_bytes = file_length(path);
     if (!stored_bytes)
         return stored_bytes.failure();
-    gzFile file = gzopen(path.c_str(), "rb");
-    if (file == nullptr)
-        return error{errc::io, path.string() + ": cannot be opened; check its permissions"};
-    gzbuffer(file, 1u << 18);
-    return input_file{path.string(), std::make_unique<gzip_source>(file, *stored_bytes)};
+    auto source = open_file_source(path, *stored_bytes);
+    return source ? std::move(source) : source.failure().in(path.string());
+}
+
+} // namespace
+
+result<std::string> beginning_of(const fs::path& path, std::size_t bytes) {
+    const auto source = open_source(path);
+    if (!source)
+        return source.failure();
+    std::string text(bytes, '\0');
+    std::size_t done = 0;
+    while (done < bytes) {
+        const auto got =
+            (*source)->read({reinterpret_cast<std::uint8_t*>(text.data()) + done, bytes - done});
+        if (!got || *got == 0)
+            break;
+        done += *got;
+    }
+    text.resize(done);
+    return text;
+}
+
+result<input_file> input_file::open(const fs::path& path) {
+    const auto beginning = beginning_of(path, foreign_beginning_bytes);
+    if (!beginning)
+        return beginning.failure();
+    auto source = open_source(path);
+    if (!source)
+        return source.failure();
+    input_file file{path.string(), std::move(*source)};
+    if (const std::string why = why_foreign(*beginning); !why.empty())
+        return file.fail(0, why);
+    return file;
 }
 
 error input_file::fail(std::uint64_t offset, std::string_view sentence) const {

@@ -32,8 +32,12 @@ class byte_source {
 // The length of a regular file; an error if it is none.
 result<std::uint64_t> file_length(const std::filesystem::path& path);
 
+// The first `bytes` bytes of a file, unpacked, or as many as can be read, whatever it is. Errors: as file_length().
+result<std::string> beginning_of(const std::filesystem::path& path, std::size_t bytes);
+
 class input_file {
   public:
+    // Files of formats that nothing here reads (foreign_file.hpp) are refused with what they are.
     static result<input_file> open(const std::filesystem::path& path);
     // Reads another source than a file of its own; `name` stands for it in messages.
     input_file(std::string name, std::unique_ptr<byte_source> source)

@@ -80,7 +80,8 @@ result<std::optional<std::string_view>> line_reader::next() {
             break;
         }
     }
-    const bool is_whole_file = line_ == 0 && first_ + length == end_; // it has no newline
+    const bool is_whole_file =
+        line_ == 0 && first_ + length + 1 >= end_ && (first_ + length == end_ || !in_.can_hold(1));
     std::string_view line{reinterpret_cast<const char*>(buffer_.data()) + first_, length};
     first_ = std::min(first_ + length + 1, end_);
     if (++line_ == 1 && line.starts_with(byte_order_mark))
@@ -90,7 +91,7 @@ result<std::optional<std::string_view>> line_reader::next() {
     if (line.find('\0') != std::string_view::npos)
         return fail("a NUL byte, so that this is no text in UTF-8; if it is in UTF-16, " +
                     std::string{to_utf8} + ", else give a file in a format that is read");
-    if (line.ends_with('\r'))
+    while (line.ends_with('\r'))
         line.remove_suffix(1);
     if (is_whole_file && lines_matter_ && line.find('\r') != std::string_view::npos)
         return fail("the lines end by carriage returns alone; end them by newlines: "

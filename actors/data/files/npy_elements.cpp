@@ -7,13 +7,14 @@
 #include <type_traits>
 
 #include "actors/data/files/zip_member.hpp"
+#include "schemas/base/half_number.hpp"
 
 namespace troupe {
 
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "elements are little-endian, and are read as they are");
+              "elements that are little-endian are read as they are");
 
 constexpr std::size_t piece_bytes = 1u << 16;
 constexpr std::string_view archive = ".npz";
@@ -23,14 +24,29 @@ std::size_t colon_of(const std::string& name) noexcept {
     return dot == std::string::npos ? dot : dot + archive.size();
 }
 
-// Converts elements one by one; the first that is not finite as a Range, or as many as there are.
+struct half {
+    std::uint16_t bits;
+    explicit operator float() const noexcept { return from_half(bits); }
+    explicit operator double() const noexcept { return from_half(bits); }
+    explicit operator std::int64_t() const noexcept { return 0; } // is_whole() is false of it
+};
+
+struct truth {
+    std::uint8_t byte;
+    template <class Value>
+    explicit operator Value() const noexcept {
+        return byte == 0 ? 0 : 1;
+    }
+};
+
+// Converts elements one by one; the first that cannot be taken, as it is not finite as a Range, or as many as there are.
 template <class Stored, class Range, class Value>
 std::size_t convert(std::span<const std::uint8_t> bytes, std::span<Value> into) {
     for (std::size_t i = 0; i < into.size(); ++i) {
         Stored element;
         std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
         into[i] = static_cast<Value>(element);
-        if constexpr (std::is_floating_point_v<Stored> && std::is_floating_point_v<Value>)
+        if constexpr (!std::is_integral_v<Stored> && std::is_floating_point_v<Value>)
             if (!std::isfinite(static_cast<Range>(into[i])))
                 return i;
     }
@@ -40,12 +56,24 @@ std::size_t convert(std::span<const std::uint8_t> bytes, std::span<Value> into) 
 template <class Range, class Value>
 std::size_t convert(npy_type from, std::span<const std::uint8_t> bytes, std::span<Value> into) {
     switch (from) {
+    case npy_type::b1:
+        return convert<truth, Range>(bytes, into);
     case npy_type::u1:
         return convert<std::uint8_t, Range>(bytes, into);
+    case npy_type::i1:
+        return convert<std::int8_t, Range>(bytes, into);
+    case npy_type::u2:
+        return convert<std::uint16_t, Range>(bytes, into);
+    case npy_type::i2:
+        return convert<std::int16_t, Range>(bytes, into);
+    case npy_type::u4:
+        return convert<std::uint32_t, Range>(bytes, into);
     case npy_type::i4:
         return convert<std::int32_t, Range>(bytes, into);
     case npy_type::i8:
         return convert<std::int64_t, Range>(bytes, into);
+    case npy_type::f2:
+        return convert<half, Range>(bytes, into);
     case npy_type::f4:
         return convert<float, Range>(bytes, into);
     default:
@@ -98,7 +126,15 @@ result<void> npy_elements::refill() {
     const std::uint64_t left = (header_.elements - done_) * size_of(header_.type);
     piece_.resize(std::min<std::uint64_t>(piece_bytes, left));
     piece_at_ = 0;
-    return in_.read(piece_, "the elements");
+    if (auto got = in_.read(piece_, "the elements"); !got)
+        return got;
+    if (header_.is_big_endian)
+        for (auto at = piece_.begin(); at != piece_.end();) {
+            const auto element = at;
+            at += static_cast<std::ptrdiff_t>(size_of(header_.type));
+            std::reverse(element, at);
+        }
+    return {};
 }
 
 template <class Value, class Range>

@@ -17,11 +17,11 @@ bool names_npz_member(const std::string& name) noexcept;
 class npy_elements {
   public:
     static result<npy_elements> open(const std::string& name, npy_order allowed = npy_order::c);
-    // Of a file from its start.
+    // Reads a file from its start.
     static result<npy_elements> open(input_file in, npy_order allowed);
 
     const npy_header& header() const noexcept { return header_; }
-    bool is_whole() const noexcept { return header_.type < npy_type::f4; }
+    bool is_whole() const noexcept { return header_.type < npy_type::f2; }
     std::uint64_t done() const noexcept { return done_; }
 
     // Reads the next into.size() elements; there must be as many. Numbers that are not finite are refused, as float also

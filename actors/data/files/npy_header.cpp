@@ -79,7 +79,7 @@ class header_text {
     std::size_t at_ = 0;
 };
 
-// What a header says, with the places of what may be refused.
+// The values of a header, with the places of those that may be refused.
 struct dictionary {
     std::string type;
     std::size_t type_at = 0;
@@ -88,18 +88,31 @@ struct dictionary {
     std::vector<std::size_t> shape;
 };
 
+// How elements of a type that is not read become numbers of one that is.
+std::string_view advice_on(std::string_view kind) {
+    if (kind.starts_with('c'))
+        return "save array.real, array.imag or abs(array)";
+    if (kind.starts_with('M') || kind.starts_with('m'))
+        return "save the times as numbers: array.astype('<i8')";
+    if (kind == "u8")
+        return "save them with a sign: array.astype('<i8')";
+    if (kind.starts_with('f'))
+        return "save them as array.astype('<f8')";
+    return "save them as numbers, if they are: array.astype('<f4')";
+}
+
 result<npy_type> type_of(const dictionary& header, const header_text& text) {
-    constexpr std::array<std::pair<std::string_view, npy_type>, 5> known{{{"|u1", npy_type::u1},
-                                                                          {"<i4", npy_type::i4},
-                                                                          {"<i8", npy_type::i8},
-                                                                          {"<f4", npy_type::f4},
-                                                                          {"<f8", npy_type::f8}}};
-    for (const auto& [name, type] : known)
-        if (header.type == name)
-            return type;
-    return text.fail(header.type_at,
-                     "elements of type '" + printable(header.type, shown_bytes_max) +
-                         "'; save them as one of |u1, <i4, <i8, <f4 and <f8, as by astype('<f4')");
+    constexpr std::array<std::string_view, 11> known{"b1", "u1", "i1", "u2", "i2", "u4",
+                                                     "i4", "i8", "f2", "f4", "f8"};
+    const std::string_view type = header.type;
+    const bool has_order =
+        !type.empty() && std::string_view{"<>|="}.find(type[0]) != std::string_view::npos;
+    const std::string_view kind = type.substr(has_order ? 1 : 0);
+    const auto found = std::ranges::find(known, kind);
+    if (found != known.end() && has_order)
+        return static_cast<npy_type>(found - known.begin());
+    return text.fail(header.type_at, "elements of type '" + printable(type, shown_bytes_max) +
+                                         "'; " + std::string{advice_on(kind)});
 }
 
 result<std::vector<std::size_t>> parse_shape(header_text& text) {
@@ -200,8 +213,15 @@ result<header_text> read_text(input_file& in) {
 
 std::size_t size_of(npy_type type) noexcept {
     switch (type) {
+    case npy_type::b1:
     case npy_type::u1:
+    case npy_type::i1:
         return 1;
+    case npy_type::u2:
+    case npy_type::i2:
+    case npy_type::f2:
+        return 2;
+    case npy_type::u4:
     case npy_type::i4:
     case npy_type::f4:
         return 4;
@@ -224,7 +244,7 @@ result<npy_header> read_npy_header(input_file& in, npy_order allowed) {
         return text->fail(said->order_at,
                           "an array in Fortran order; save it as numpy.ascontiguousarray(array)");
     npy_header header{*type, said->is_fortran ? npy_order::fortran : npy_order::c,
-                      std::move(said->shape)};
+                      said->type.starts_with('>'), std::move(said->shape)};
     if (header.shape.empty())
         return text->fail("a single number; samples need a first dimension");
     std::uint64_t bytes = size_of(header.type);

@@ -9,7 +9,8 @@
 
 namespace troupe {
 
-enum class npy_type : std::uint8_t { u1, i4, i8, f4, f8 };
+// Whole numbers first.
+enum class npy_type : std::uint8_t { b1, u1, i1, u2, i2, u4, i4, i8, f2, f4, f8 };
 
 // Order of the elements: the last index runs first, or the first one does (NumPy's Fortran order).
 enum class npy_order : std::uint8_t { c, fortran };
@@ -17,6 +18,7 @@ enum class npy_order : std::uint8_t { c, fortran };
 struct npy_header {
     npy_type type = npy_type::u1;
     npy_order order = npy_order::c;
+    bool is_big_endian = false;
     // Not empty, without zeros; its product times the element's size is bounded.
     std::vector<std::size_t> shape;
     std::uint64_t elements = 1;
@@ -25,7 +27,7 @@ struct npy_header {
 std::size_t size_of(npy_type type) noexcept;
 
 // Reads the header from the start of a file. errc::data with the byte offset for arrays that Troupe does not read:
-// structures, other types, big-endian, scalars, more bytes than the file can hold; and Fortran order unless it is `allowed`.
+// structures, other types, scalars, more bytes than the file can hold; and Fortran order unless it is `allowed`.
 result<npy_header> read_npy_header(input_file& in, npy_order allowed = npy_order::c);
 
 // Reads an array that is a single word of up to 64 ASCII characters, as archives of SciPy have.

@@ -1,5 +1,7 @@
 #include "actors/data/files/text_number.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -29,6 +31,16 @@ std::optional<double> any_number(std::string_view text) {
     return static_cast<double>(wide);
 }
 
+// "1,234.5", "1 000", "1'000", "0,5"
+bool has_grouped_digits(std::string_view text) {
+    if (text.starts_with('-') || text.starts_with('+'))
+        text.remove_prefix(1);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    return !text.empty() && is_digit(text.front()) && is_digit(text.back()) &&
+           text.find_first_not_of("0123456789.,'_ \u00a0\u202f") == std::string_view::npos &&
+           text.find_first_not_of("0123456789.") != std::string_view::npos;
+}
+
 } // namespace
 
 std::string_view trimmed(std::string_view text) noexcept {
@@ -37,6 +49,14 @@ std::string_view trimmed(std::string_view text) noexcept {
     if (first == std::string_view::npos)
         return {};
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string lower_case(std::string_view text) {
+    std::string lowered{text};
+    for (char& c : lowered)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return lowered;
 }
 
 std::string_view take_word(std::string_view& text) noexcept {
@@ -72,15 +92,34 @@ std::optional<float> text_float(std::string_view text) {
     return number ? std::optional{static_cast<float>(*number)} : std::nullopt;
 }
 
+bool is_missing_value(std::string_view text) {
+    constexpr std::array<std::string_view, 11> words{"",  "na", "n/a", "nan",  "null", "none",
+                                                     "?", "-",  ".",   "<na>", "#n/a"};
+    std::string lower{text};
+    for (char& c : lower)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return std::ranges::find(words, lower) != words.end();
+}
+
+bool is_meant_for_number(std::string_view text) {
+    const auto number = any_number(text);
+    return number ? std::isinf(*number) : has_grouped_digits(text);
+}
+
 std::string why_no_number(std::string_view text, std::string_view if_large) {
     const std::string shown = printable(text, shown_bytes_max);
     if (text.empty())
         return "a number is missing; fill it in, or leave the row out";
     const auto number = any_number(text);
-    if (!number)
-        return "\"" + shown + "\" is not a number; write decimals with a point, as -1.5 or 1e-3";
-    if (std::isnan(*number))
+    if ((number && std::isnan(*number)) || is_missing_value(text))
         return "\"" + shown + "\" is not a number; fill in missing values, or leave the row out";
+    if (!number)
+        return "\"" + shown + "\" is not a number; write decimals with a point" +
+               (has_grouped_digits(text) ? ", and nothing between thousands" : "") +
+               ", as -1.5 or 1e-3";
+    if (text.find_first_of("0123456789") == std::string_view::npos)
+        return "\"" + shown + "\" is not finite; give it a number, or leave the row out";
     return shown + " is no finite 32-bit number; " + std::string{if_large};
 }
 

@@ -83,8 +83,8 @@ result<archive_ptr> open_archive(const std::filesystem::path& path) {
         return archive;
     zip_error_t why;
     zip_error_init_with_code(&why, code);
-    const std::string sentence =
-        path.string() + ": byte 0: no readable zip archive (" + zip_error_strerror(&why) + ")";
+    const std::string sentence = path.string() + ": byte 0: no readable zip archive (" +
+                                 zip_error_strerror(&why) + "); fetch the file again";
     zip_error_fini(&why);
     return error{errc::data, sentence};
 }

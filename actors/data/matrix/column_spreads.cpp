@@ -7,7 +7,7 @@ namespace troupe {
 
 namespace {
 
-// Of a deviation, in float32 and in its sums: below it float32 loses at most 3e-7 of the spread.
+// Ratio of mean to deviation, in float32 and in its sums: below it float32 loses at most 3e-7 of the spread.
 constexpr double offset_ratio = 4;
 constexpr double lost_max = 1e-6; // of the spread
 // Float64 keeps the square of a deviation beside that of such a mean to a few digits only.

@@ -4,8 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "actors/data/files/text_number.hpp"
+#include "actors/data/matrix/csv_cells.hpp"
+#include "actors/data/matrix/csv_header.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 #include "schemas/base/printable.hpp"
@@ -15,16 +18,12 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t names_shown_max = 8;
+constexpr std::size_t rows_to_guess_by = 50;
+constexpr std::uint64_t lines_of_record_max = 1000; // each of which is looked at once more
+constexpr std::size_t bytes_to_guess_by = 1u << 22;
 constexpr std::string_view between_blanks =
     "blanks between numbers or names; CSV has commas, semicolons or tabs: convert it by "
     "sed 's/^ *//; s/  */,/g'";
-
-std::string_view unquoted(std::string_view cell) {
-    cell = trimmed(cell);
-    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
-        return trimmed(cell.substr(1, cell.size() - 2));
-    return cell;
-}
 
 // A name as it is written; within quotes a quote is written twice.
 std::string name_in(std::string_view cell) {
@@ -45,52 +44,8 @@ bool has_numbers_between_blanks(std::string_view cell) {
     return count > 1;
 }
 
-char separator_of(std::string_view line) {
-    bool is_quoted = false;
-    bool has_semicolon = false;
-    for (const char c : line) {
-        is_quoted ^= c == '"';
-        if (!is_quoted && c == '\t')
-            return '\t';
-        has_semicolon |= !is_quoted && c == ';';
-    }
-    return has_semicolon ? ';' : ',';
-}
-
-// Of the cell that begins at `first`: where it ends. Separators in a cell that is quoted do not count.
-std::size_t end_of_cell(std::string_view line, std::size_t first, char separator) {
-    const bool has_quotes = trimmed(line.substr(first)).starts_with('"');
-    bool is_quoted = false;
-    for (std::size_t i = first; i < line.size(); ++i) {
-        is_quoted ^= has_quotes && line[i] == '"';
-        if (!is_quoted && line[i] == separator)
-            return i;
-    }
-    return line.size();
-}
-
-// The cells of a line in which separators may be quoted.
-std::vector<std::string_view> cells_of(std::string_view line, char separator) {
-    std::vector<std::string_view> cells;
-    for (std::size_t first = 0; first <= line.size();) {
-        const std::size_t end = end_of_cell(line, first, separator);
-        cells.push_back(unquoted(line.substr(first, end - first)));
-        first = end + 1;
-    }
-    return cells;
-}
-
 bool is_number(std::string_view cell) {
     return text_number(cell).has_value();
-}
-
-// The next line that is not blank; it may begin or end with separators that are blanks.
-result<std::optional<std::string_view>> next_row(line_reader& lines) {
-    for (;;) {
-        auto line = lines.next();
-        if (!line || !*line || !trimmed(**line).empty())
-            return line;
-    }
 }
 
 // A column by its number, from 0 or from the end.
@@ -119,23 +74,89 @@ result<csv_rows> csv_rows::open(const csv_settings& settings) {
     return rows;
 }
 
+// The next line that is not blank, with those in which a quoted cell goes on; valid until the next call. It may begin or end
+// with separators that are blanks.
+result<std::optional<std::string_view>> csv_rows::next_record() {
+    std::optional<std::string_view> record;
+    do {
+        const auto line = lines_.next();
+        if (!line || !*line)
+            return line;
+        record = *line;
+    } while (trimmed(*record).empty());
+    const auto goes_on = [&] { // a first cell may be of several lines, before anything separates
+        if (separator_ == '\0' && !is_open(*record, '\0'))
+            separator_ = separator_of(*record);
+        return is_open(*record, separator_);
+    };
+    const std::uint64_t begun = lines_.line();
+    for (bool is_joined = false; goes_on(); record = joined_) {
+        if (!std::exchange(is_joined, true))
+            joined_ = *record;
+        bool may_end = false;
+        while (!may_end) {
+            const auto line = lines_.next();
+            if (!line)
+                return line;
+            if (!*line || lines_.line() - begun > lines_of_record_max ||
+                joined_.size() > limits::text_line_bytes_max)
+                return error{errc::data,
+                             lines_.name() + ": line " + std::to_string(begun) +
+                                 ": a quotation mark that begins a cell has no end within " +
+                                 std::to_string(lines_of_record_max) +
+                                 " lines; close it, or leave it out"};
+            joined_.append(1, '\n').append(**line);
+            may_end = (*line)->find('"') != std::string_view::npos;
+        }
+    }
+    return record;
+}
+
+// Whether the first line has names, by the rows that follow it, which are read for that alone. Those that cannot be read are
+// told of in their turn.
+void csv_rows::guess_header(const std::string& first) {
+    auto own = line_reader::open(settings_.path);
+    if (!own)
+        return;
+    std::swap(lines_, *own);
+    std::vector<std::string> records;
+    std::size_t bytes = 0;
+    for (auto record = next_record(); record && *record; record = next_record()) {
+        records.emplace_back(**record);
+        bytes += records.back().size();
+        if (records.size() > rows_to_guess_by || bytes > bytes_to_guess_by)
+            break;
+    }
+    std::swap(lines_, *own);
+    if (!records.empty())
+        records.erase(records.begin()); // the first line
+    std::vector<csv_cells> rows;
+    for (const std::string& record : records)
+        rows.push_back(cells_of(record, separator_));
+    const auto guess = guess_first_line(cells_of(first, separator_), rows);
+    has_header_ = guess.has_names;
+    doubt_ = guess.doubt;
+}
+
 // Finds the separator, the names and the number of columns.
 result<void> csv_rows::read_first_line() {
-    const auto line = next_row(lines_);
-    if (!line)
-        return line.failure();
-    if (!*line)
+    const auto record = next_record();
+    if (!record)
+        return record.failure();
+    if (!*record)
         return fail("the file holds no rows");
-    separator_ = separator_of(**line);
-    auto cells = cells_of(**line, separator_);
+    const std::string line{**record};
+    auto cells = cells_of(line, separator_);
     width_ = cells.size();
     if (width_ == 1 && has_numbers_between_blanks(cells.front()))
         return fail(between_blanks);
     if (width_ > limits::matrix_columns_max)
         return fail("more than " + std::to_string(limits::matrix_columns_max) + " columns");
-    const auto numbers = std::ranges::count_if(cells, is_number);
-    has_header_ = settings_.has_header.value_or(numbers == 0);
-    if (has_header_ && trimmed(**line).starts_with("# ")) // as numpy.savetxt() writes it
+    if (settings_.has_header)
+        has_header_ = *settings_.has_header;
+    else
+        guess_header(line);
+    if (has_header_ && trimmed(line).starts_with("# ")) // as numpy.savetxt() writes it
         cells.front() = unquoted(trimmed(cells.front().substr(1)));
     std::vector<std::string> names;
     if (has_header_)
@@ -201,8 +222,21 @@ result<void> csv_rows::rewind() {
 result<void> csv_rows::skip_header() {
     if (!has_header_)
         return {};
-    const auto line = next_row(lines_);
-    return line ? result<void>{} : line.failure();
+    const auto record = next_record();
+    return record ? result<void>{} : record.failure();
+}
+
+std::vector<std::string> csv_rows::notes() const {
+    std::vector<std::string> all;
+    if (!doubt_.empty())
+        all.push_back(doubt_ + (has_header_ ? "; set header: no if it is a row"
+                                            : "; set header: yes if it has the names of the "
+                                              "columns, or header: no if not"));
+    const std::vector<std::string>& names = form_.column_names;
+    if (names.size() > 1 && names.front().empty() && target_ != 0)
+        all.push_back("column 0 has no name, as an index that pandas or R has written; if it is "
+                      "one, leave it out, as by to_csv(index=False)");
+    return all;
 }
 
 std::string csv_rows::column_name(std::size_t cell) const {
@@ -218,7 +252,9 @@ std::string csv_rows::column_name(std::size_t cell) const {
 error csv_rows::wrong_number(std::size_t cell, std::string_view text) const {
     if (width_ == 1 && has_numbers_between_blanks(text))
         return fail(column_name(cell) + ": " + std::string{between_blanks});
-    return fail(column_name(cell) + ": " + why_no_number(text));
+    const bool is_behind_all = text.empty() && width_ > 1 && cell + 1 == width_;
+    return fail(column_name(cell) + ": " + why_no_number(text) +
+                (is_behind_all ? "; if the lines end with separators, take these off" : ""));
 }
 
 error csv_rows::wrong_width(std::size_t numbers) const {
@@ -229,18 +265,16 @@ error csv_rows::wrong_width(std::size_t numbers) const {
 }
 
 result<bool> csv_rows::append_row(row_block& to) {
-    const auto line = next_row(lines_);
-    if (!line)
-        return line.failure();
-    if (!*line)
+    const auto record = next_record();
+    if (!record)
+        return record.failure();
+    if (!*record)
         return false;
-    const std::string_view text = **line;
+    const std::string_view text = **record;
     std::size_t cell = 0;
     for (std::size_t first = 0; first <= text.size(); ++cell) {
-        const bool is_text = is_passed_over(cell);
-        const std::size_t end = is_text ? end_of_cell(text, first, separator_)
-                                        : std::min(text.find(separator_, first), text.size());
-        if (cell < width_ && !is_text) {
+        const std::size_t end = end_of_cell(text, first, separator_);
+        if (cell < width_ && !is_passed_over(cell)) {
             const std::string_view written = unquoted(text.substr(first, end - first));
             const auto number = text_number(written);
             const bool is_target = cell == target_;

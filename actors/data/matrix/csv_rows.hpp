@@ -1,9 +1,9 @@
 // Reader of CSV: text with a row a line and its numbers separated by commas, semicolons or tabs, plain or gzip.
 //
-// The first line decides: a tab in it separates, else a semicolon, else a comma; separators in "double quotes" do not
-// count. It has the names of the columns if nothing in it is a number. Names and numbers may be quoted, and have blanks
-// around them, and "# " before the first name is no part of it. Blank lines are passed over. Rows are dense, and all of one
-// length. Missing numbers are refused.
+// The first line decides: a tab in it separates, else a semicolon, else a comma; what is in "double quotes", as RFC 4180
+// has them (csv_cells.hpp), does not count. Whether it has the names of the columns is guessed where the settings do not say
+// it (csv_header.hpp). Names and numbers may be quoted, and have blanks around them, and "# " before the first name is no
+// part of it. Blank lines are passed over. Rows are dense, and all of one length. Missing numbers are refused.
 //
 // Errors: as in line_reader.hpp; errc::usage for a target column that the file has not. Columns count from 0 in messages, as
 // in matrix_settings::target_column.
@@ -29,7 +29,10 @@ class csv_rows final : public table_rows {
     result<bool> append_row(row_block& to) override;
     result<void> rewind() override;
     error fail(std::string_view sentence) const override { return lines_.fail(sentence); }
-    // Of numbers in a line.
+    // Why the first line may be another one than it is taken for; empty without doubt, or where the settings say it.
+    const std::string& doubt() const noexcept { return doubt_; }
+    std::vector<std::string> notes() const override;
+    // The count of numbers in a line.
     std::size_t width() const noexcept { return width_; }
     // The number of the line that was read last.
     std::uint64_t line() const noexcept { return lines_.line(); }
@@ -37,7 +40,9 @@ class csv_rows final : public table_rows {
   private:
     csv_rows(csv_settings settings, line_reader lines)
         : settings_{std::move(settings)}, lines_{std::move(lines)} {}
+    result<std::optional<std::string_view>> next_record();
     result<void> read_first_line();
+    void guess_header(const std::string& first);
     result<void> choose_target(const std::vector<std::string>& names);
     result<void> skip_header();
     // The targets, if nobody needs them: the cell may hold anything.
@@ -50,8 +55,10 @@ class csv_rows final : public table_rows {
 
     csv_settings settings_;
     line_reader lines_;
+    std::string joined_; // a record of several lines
     table_form form_;
-    char separator_ = ',';
+    std::string doubt_;
+    char separator_ = '\0'; // until the first line has been read
     bool has_header_ = false;
     std::size_t width_ = 0;             // the target included
     std::optional<std::size_t> target_; // its place in a line

@@ -1,4 +1,4 @@
-// What whoever uses a matrix asks of its numbers, beyond that they are finite. It is asked while files are opened, so that
+// A job's demands on the numbers of a matrix, beyond that they are finite. They are checked while files are opened, so that
 // what does not fit is told with its place, before anything is computed.
 //
 // Threads: values of one thread. Errors: a sentence, to which the reader adds file and place.

@@ -14,14 +14,6 @@ namespace {
 
 constexpr std::string_view banner = "%%matrixmarket";
 
-std::string lower_case(std::string_view text) {
-    std::string out{text};
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z')
-            c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
-
 std::vector<std::string_view> words_of(std::string_view line) {
     constexpr std::string_view blanks = " \t";
     std::vector<std::string_view> words;

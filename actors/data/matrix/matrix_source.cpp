@@ -38,7 +38,7 @@ void add_row(content_hash& to, const table_form& form, const row_block& block,
         to.add(std::span{block.targets}.last(1));
 }
 
-// Of one row.
+// Checks one row by the rule.
 result<void> ask(data_rule& rule, const row_block& row, bool has_target) {
     if (auto fits = rule.take_values(row.values); !fits)
         return fits;

@@ -3,7 +3,8 @@
 //
 // Formats, told apart by what the file of the features begins with; all but archives plain or gzip:
 //
-//   NumPy          FILE.npy or FILE.npz:MEMBER, two dimensions, C or Fortran order: u1, i4, i8, f4, f8 (npy_rows.hpp)
+//   NumPy          FILE.npy or FILE.npz:MEMBER, two dimensions, C or Fortran order, of whole numbers up to 8 bytes,
+//                  floats up to f8, or truth values (npy_rows.hpp)
 //   SciPy          FILE.npz of scipy.sparse.save_npz: csr, csc, coo (scipy_rows.hpp)
 //   CSV            separated by commas, semicolons or tabs, with the names of the columns or without (csv_rows.hpp)
 //   libsvm         lines LABEL INDEX:VALUE ... (libsvm_rows.hpp)
@@ -53,7 +54,7 @@ struct matrix_shape {
     std::vector<std::string> column_names; // one for each column, printable; or none
     // To subtract from each column before it becomes float32 (column_spreads.hpp); empty: nothing, as of sparse ones.
     std::vector<double> offsets;
-    // Of which float32 less the offset keeps too little, a few of them and how many there are.
+    // Columns of which float32 less the offset keeps too little: a few of them, and how many there are.
     std::vector<std::size_t> coarse_columns;
     std::size_t coarse = 0;
 };
@@ -76,10 +77,10 @@ struct matrix_settings {
     // A vector of NumPy (FILE.npy, FILE.npz:MEMBER), labels in IDX, or text with one number a line; then a libsvm file's
     // labels are left out. Its path is empty if the targets are in the features' file, or if there are none.
     named_file targets;
-    // Of a CSV file, the column with the targets, which is then none of the features: its name in the header, else its
+    // The column of a CSV file with the targets, which is then none of the features: its name in the header, else its
     // number from 0, or from the end: -1 is the last. Empty: none.
     std::string target_column;
-    // Whether the first line of a CSV file has the names of the columns. Not given: it has, if nothing in it is a number.
+    // Whether the first line of a CSV file has the names of the columns. Not given: it is guessed (csv_header.hpp).
     std::optional<bool> has_header;
     // If not, the column is passed over, whatever it holds, and there are no targets; it may be missing, and the file be of
     // another format. A number names one of any CSV file.
@@ -91,17 +92,19 @@ struct matrix_settings {
 
 class matrix_source {
   public:
-    // Of other rows than those in files: reads them all once, checks them and counts.
+    // Takes other rows than those in files: reads them all once, checks them and counts.
     static result<matrix_source> open(std::unique_ptr<table_rows> rows);
     matrix_source(matrix_source&&) noexcept;
     matrix_source& operator=(matrix_source&&) noexcept;
     ~matrix_source();
 
     const matrix_shape& shape() const noexcept { return shape_; }
+    // Notes on what may not be intended in the files, a sentence each, which begins with the key of the file.
+    const std::vector<std::string>& notes() const noexcept { return notes_; }
     // For sharing out work and columns. Dense: all of them. `row` and `column` are within the shape.
     std::uint64_t row_entries(std::uint64_t row) const;
     std::uint64_t column_entries(std::uint64_t column) const;
-    // Of all numbers in the rows, and of the targets that have a file of their own: by these it is known whether data is the
+    // The digest of all numbers in the rows, and of the targets that have a file of their own: it tells whether data is the
     // same as it was. All dense formats give the same, and all sparse ones. `digest` is of features rounded to float32,
     // which was all that former builds read.
     std::uint64_t exact_digest() const { return digests_.at(shape_.rows); }
@@ -130,6 +133,7 @@ class matrix_source {
     std::unique_ptr<table_rows> rows_;
     std::vector<double> targets_; // of a file of their own
     matrix_shape shape_;
+    std::vector<std::string> notes_;
     // Up to the last one that has any.
     std::vector<std::uint32_t> row_entries_;
     std::vector<std::uint32_t> column_entries_;

@@ -31,10 +31,34 @@ opened_rows as_table(result<Rows> rows) {
     return std::unique_ptr<table_rows>{std::make_unique<Rows>(std::move(*rows))};
 }
 
+void add_notes(std::vector<std::string> sentences, const named_file& file,
+               std::vector<std::string>& to) {
+    for (std::string& sentence : sentences)
+        to.push_back(file.key.empty() ? std::move(sentence) : file.key + ": " + sentence);
+}
+
+// The reason why an archive has no arrays.
+std::string why_no_arrays(const std::vector<std::string>& members) {
+    const auto has = [&](std::string_view end) {
+        return std::ranges::any_of(members, [&](const std::string& m) { return m.ends_with(end); });
+    };
+    return has("[Content_Types].xml") ? "a document of Microsoft Office; save the table as CSV"
+           : has("data.pkl")          ? "what torch.save writes; save an array of it by "
+                                        "numpy.save(\"x.npy\", tensor.numpy())"
+                             : "a zip archive without arrays of NumPy; unpack it, and name a "
+                               "file of it";
+}
+
 opened_rows open_archive(const std::string& path) {
-    const auto members = zip_member_names(path, ".npy");
+    constexpr std::string_view suffix = ".npy";
+    auto members = zip_member_names(path, "");
     if (!members)
         return members.failure();
+    if (std::ranges::none_of(*members, [&](const std::string& m) { return m.ends_with(suffix); }))
+        return error{errc::data, path + ": byte 0: " + why_no_arrays(*members)};
+    for (std::string& member : *members)
+        if (member.ends_with(suffix))
+            member.resize(member.size() - suffix.size());
     return looks_like_scipy(*members) ? open_scipy_rows(path) : open_npy_rows(path);
 }
 
@@ -85,6 +109,8 @@ result<matrix_source> open_matrix(const matrix_settings& settings) {
             return with_key(features, rows.failure());
         matrix_source source{std::move(*rows)};
         source.key_ = features.key;
+        add_notes(source.rows_->notes(), features, source.notes_);
+        add_notes(std::move(own.notes), targets, source.notes_);
         if (auto done = source.survey(settings, targets.path.empty() && source.shape_.has_targets);
             !done)
             return done.failure();

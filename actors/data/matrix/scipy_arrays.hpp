@@ -26,7 +26,7 @@ result<npy_elements> open_scipy_places(const std::string& path, std::string_view
 result<void> read_places(npy_elements& from, std::span<std::int64_t> into, std::uint64_t end,
                          std::string_view what);
 
-// What csr and csc have: the entries of one row, or column, after the other, which are its groups.
+// The arrays of csr and csc: the entries of one row, or column, after the other, which are its groups.
 class compressed_arrays {
   public:
     struct form {

@@ -84,7 +84,7 @@ class csr_rows final : public table_rows {
 
 // --- formats that are held
 
-// What is done with an entry; why it cannot be taken, or empty.
+// Takes an entry; returns why it cannot, or an empty text.
 using take_entry = std::function<std::string_view(const matrix_entry&)>;
 
 result<void> read_csc(const std::string& path, const sparse_shape& shape, const take_entry& take) {

@@ -13,42 +13,26 @@ using namespace std::string_view_literals;
 
 constexpr std::size_t beginning_bytes = 1u << 16;
 
-result<std::string> beginning_of(const std::string& name) {
-    auto in = input_file::open(name);
-    if (!in)
-        return in.failure();
-    std::string text(beginning_bytes, '\0');
-    std::size_t done = 0;
-    while (done < text.size()) {
-        const auto got = in->read_some(
-            {reinterpret_cast<std::uint8_t*>(text.data()) + done, text.size() - done});
-        if (!got)
-            return got.failure();
-        if (*got == 0)
-            break;
-        done += *got;
-    }
-    text.resize(done);
-    return text;
-}
-
 } // namespace
 
 result<table_format> table_format_of(const std::string& name) {
     if (names_npz_member(name))
         return table_format::npy;
-    const auto text = beginning_of(name);
-    if (!text)
-        return text.failure();
-    if (text->starts_with("\x93NUMPY"))
+    const auto beginning = beginning_of(name, beginning_bytes);
+    if (!beginning)
+        return beginning.failure();
+    std::string_view text = *beginning;
+    if (text.starts_with("\xef\xbb\xbf")) // of a text file in UTF-8
+        text.remove_prefix(3);
+    if (text.starts_with("\x93NUMPY"))
         return table_format::npy;
-    if (text->starts_with("PK\x03\x04"))
+    if (text.starts_with("PK\x03\x04"))
         return table_format::archive;
-    if (text->starts_with("\0\0"sv))
+    if (text.starts_with("\0\0"sv))
         return table_format::idx;
-    if (looks_like_matrix_market(*text))
+    if (looks_like_matrix_market(text))
         return table_format::matrix_market;
-    return looks_like_libsvm(*text) ? table_format::libsvm : table_format::csv;
+    return looks_like_libsvm(text) ? table_format::libsvm : table_format::csv;
 }
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// What kind of table a file has, by what it begins with.
+// The format of a table, by the bytes that its file begins with.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-// What is known of a matrix before its rows are read.
+// The properties of a matrix that are known before its rows are read.
 struct table_form {
     bool is_sparse = false;
     bool has_targets = false; // each row comes with one
@@ -19,7 +19,7 @@ struct table_form {
     bool operator==(const table_form&) const = default;
 };
 
-// What is said of a file that a later pass finds changed.
+// The sentence for a file that a later pass finds changed.
 inline constexpr std::string_view file_changed =
     "the file is another one than at first; leave it alone while it is read";
 
@@ -33,6 +33,8 @@ class table_rows {
     virtual result<bool> append_row(row_block& to) = 0;
     // Begins again at the first row.
     virtual result<void> rewind() = 0;
+    // Notes on what may not be intended, a sentence each.
+    virtual std::vector<std::string> notes() const { return {}; }
     // At the place of the row that was read last.
     virtual error fail(std::string_view sentence) const = 0;
 };

@@ -26,17 +26,17 @@ result<target_vector> read_npy_targets(const std::string& name) {
         return got.failure();
     if (auto ended = elements->expect_end(); !ended)
         return ended.failure();
-    return target_vector{std::move(values), elements->name() + ": byte 0"};
+    return target_vector{std::move(values), elements->name() + ": byte 0", {}};
 }
 
 result<target_vector> read_idx_targets(const std::string& name) {
     const auto labels = read_idx_labels(name);
     if (!labels)
         return labels.failure();
-    return target_vector{{labels->begin(), labels->end()}, name + ": byte 4"};
+    return target_vector{{labels->begin(), labels->end()}, name + ": byte 4", {}};
 }
 
-// Of numbers that have no lines.
+// Checks numbers that have no lines.
 result<void> ask(data_rule* rule, const target_vector& all, const std::string& name) {
     if (rule == nullptr)
         return {};
@@ -73,7 +73,12 @@ result<target_vector> read_text_targets(const std::string& name, data_rule* rule
         if (auto fits = rule->end_targets(); !fits)
             return rows->fail(fits.failure().message());
     const std::string end = name + ": line " + std::to_string(rows->line());
-    return target_vector{std::move(all.targets), end};
+    target_vector read{std::move(all.targets), end, {}};
+    if (!rows->doubt().empty())
+        read.notes.push_back(rows->doubt() +
+                             "; write it as a decimal, such as 0.0, if it is a target, or leave "
+                             "the line out");
+    return read;
 }
 
 } // namespace

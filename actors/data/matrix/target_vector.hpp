@@ -17,6 +17,7 @@ struct target_vector {
     std::vector<double> values;
     // Where the file ends, "FILE: line 7" or "FILE: byte 128", for messages about how many they are.
     std::string end;
+    std::vector<std::string> notes; // what may not be intended, a sentence each
 };
 
 // `rule`: of the targets; null: there is none.

@@ -19,11 +19,11 @@
 #include "actors/data/samples/batches.hpp"
 #include "actors/data/samples/dataset.hpp"
 #include "actors/pipeline/replica_sync.hpp"
-#include "actors/pipeline/run_shape.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/work_queue.hpp"
 #include "kernels/device/device.hpp"
+#include "kernels/optim/run_shape.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/training.capnp.h"
 

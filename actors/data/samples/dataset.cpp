@@ -1,6 +1,7 @@
 #include "actors/data/samples/dataset.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "actors/data/samples/cifar_reader.hpp"
@@ -81,10 +82,11 @@ result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
 
 namespace {
 
-// The first value of a column that is too large, and the largest value except the ignored one.
+// The first value of a column that is too large, and the smallest and largest value except the ignored one.
 struct range_check {
     std::optional<std::size_t> sample;
     std::int64_t value = 0;
+    std::int64_t smallest = std::numeric_limits<std::int64_t>::max(); // if all are ignored
     std::int64_t largest = 0;
 };
 
@@ -99,6 +101,7 @@ range_check check_range(const column& c, const std::vector<Value>& array, std::s
             const auto value = static_cast<std::int64_t>(array[i]);
             if (value == wanted.ignored)
                 continue;
+            found.smallest = std::min(found.smallest, value);
             found.largest = std::max(found.largest, value);
             if (!found.sample && value >= static_cast<std::int64_t>(wanted.values)) {
                 found.sample = s;
@@ -119,12 +122,20 @@ result<std::size_t> check_range(const dataset& data, const std::string& name, co
         return std::size_t{0};
     const range_check found = std::visit(
         [&](const auto& array) { return check_range(c, array, data.size(), wanted); }, *c.array);
+    if (found.smallest > found.largest)
+        return error{errc::data, name + ": no " + what + " counts: all are " +
+                                     std::to_string(wanted.ignored) +
+                                     ", which the loss leaves out; give samples theirs"};
     if (!found.sample)
         return static_cast<std::size_t>(found.largest + 1);
-    return error{errc::data, name + ": sample " + std::to_string(*found.sample) + " has " + what +
-                                 " " + std::to_string(found.value) + ", but the model has " +
-                                 std::to_string(wanted.values) + " " + owner + " at least " +
-                                 std::to_string(found.largest + 1)};
+    const bool counts_from_1 =
+        found.smallest == 1 && found.largest == static_cast<std::int64_t>(wanted.values);
+    return error{errc::data,
+                 name + ": sample " + std::to_string(*found.sample) + " has " + what + " " +
+                     std::to_string(found.value) + ", but the model has " +
+                     std::to_string(wanted.values) + " " + owner + " at least " +
+                     std::to_string(found.largest + 1) +
+                     (counts_from_1 ? ", or subtract 1 from each if they count from 1" : "")};
 }
 
 std::string form_text(data_type type, const tensor_shape& shape) {

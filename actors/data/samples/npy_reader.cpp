@@ -1,11 +1,8 @@
 #include "actors/data/samples/npy_reader.hpp"
 
-#include <array>
-#include <bit>
-#include <cmath>
+#include <algorithm>
 #include <limits>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "actors/data/files/npy_elements.hpp"
@@ -14,76 +11,48 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t piece_bytes = 1u << 18;
+constexpr std::size_t piece_elements = 1u << 15;
 
-std::uint64_t little_endian(std::span<const std::uint8_t> bytes) {
-    std::uint64_t word = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;)
-        word = word << 8 | bytes[i];
-    return word;
-}
-
-// One element converted to int32; none if it is out of range.
-std::optional<std::int32_t> whole_number(std::span<const std::uint8_t> bytes, std::int32_t lowest) {
-    const std::uint64_t word = little_endian(bytes);
-    const std::int64_t value = bytes.size() == 4
-                                   ? std::bit_cast<std::int32_t>(static_cast<std::uint32_t>(word))
-                                   : std::bit_cast<std::int64_t>(word);
-    if (value < lowest || value > std::numeric_limits<std::int32_t>::max())
-        return std::nullopt;
-    return static_cast<std::int32_t>(value);
-}
-
-std::optional<float> number(std::span<const std::uint8_t> bytes) {
-    const std::uint64_t word = little_endian(bytes);
-    const float value = bytes.size() == 4 ? std::bit_cast<float>(static_cast<std::uint32_t>(word))
-                                          : static_cast<float>(std::bit_cast<double>(word));
-    return std::isfinite(value) ? std::optional{value} : std::nullopt;
-}
-
-// Reads all elements of `width` bytes, converted one by one.
-template <class Value, class Convert>
-result<value_array> read_elements(input_file& in, const npy_header& header, Convert convert,
-                                  std::string_view wanted) {
-    const std::size_t width = size_of(header.type);
+// Reads all elements as whole numbers of the array's type, which must be from `lowest` on; `wanted` says what they are else.
+template <class Value>
+result<value_array> read_whole_numbers(npy_elements& from, std::int64_t lowest,
+                                       std::string_view wanted) {
     std::vector<Value> values;
-    values.reserve(header.elements);
-    std::vector<std::uint8_t> piece(piece_bytes);
-    while (values.size() < header.elements) {
-        const std::uint64_t first = in.offset();
-        const std::size_t bytes =
-            std::min<std::size_t>(piece_bytes, (header.elements - values.size()) * width);
-        if (auto got = in.read(std::span{piece}.first(bytes), "the elements"); !got)
+    values.reserve(from.header().elements);
+    std::vector<std::int64_t> piece;
+    while (from.done() < from.header().elements) {
+        piece.resize(std::min<std::uint64_t>(piece_elements, from.header().elements - from.done()));
+        if (auto got = from.read(std::span{piece}); !got)
             return got.failure();
-        for (std::size_t at = 0; at < bytes; at += width) {
-            const auto value = convert(std::span{piece}.subspan(at, width));
-            if (!value)
-                return in.fail(first + at, "element " + std::to_string(values.size()) + " is " +
-                                               std::string{wanted});
-            values.push_back(*value);
+        for (std::size_t i = 0; i < piece.size(); ++i) {
+            if (piece[i] < lowest || piece[i] > std::numeric_limits<Value>::max())
+                return from.fail(wanted, piece.size() - 1 - i);
+            values.push_back(static_cast<Value>(piece[i]));
         }
     }
     return value_array{std::move(values)};
 }
 
-result<value_array> read_elements(input_file& in, const npy_header& header, npy_use use) {
-    const std::int32_t lowest = use == npy_use::labels ? ignored_label : 0;
-    switch (header.type) {
-    case npy_type::u1: {
-        auto bytes = in.read_claimed(header.elements, "elements");
-        return bytes ? result<value_array>{value_array{std::move(*bytes)}} : bytes.failure();
-    }
-    case npy_type::i4:
-    case npy_type::i8:
-        return read_elements<std::int32_t>(
-            in, header, [lowest](auto bytes) { return whole_number(bytes, lowest); },
-            use == npy_use::labels ? "no class: give 0 to 2147483647, or -1 for what the loss "
-                                     "leaves out"
-                                   : "no token: give 0 to 2147483647");
-    default:
-        return read_elements<float>(in, header, number,
-                                    "not a finite 32-bit number; clean the data");
-    }
+result<value_array> read_numbers(npy_elements& from) {
+    std::vector<float> values(from.header().elements);
+    if (auto got = from.read(std::span{values}); !got)
+        return got.failure();
+    return value_array{std::move(values)};
+}
+
+result<value_array> read_elements(npy_elements& from, npy_use use) {
+    const npy_type type = from.header().type;
+    if (type == npy_type::u1)
+        return read_whole_numbers<std::uint8_t>(from, 0, {});
+    if (!from.is_whole() || (type == npy_type::b1 && use == npy_use::inputs))
+        return read_numbers(from);
+    return use == npy_use::labels
+               ? read_whole_numbers<std::int32_t>(from, ignored_label,
+                                                  "is no class: give 0 to 2147483647, or -1 for "
+                                                  "what the loss leaves out")
+               : read_whole_numbers<std::int32_t>(from, 0,
+                                                  "is no token: give 0 to 2147483647; of "
+                                                  "measurements make array.astype('<f4')");
 }
 
 // True if samples of one shape can be read in the other: they are equal but for dimensions of 1, or one of them is flat.
@@ -158,23 +127,21 @@ result<dataset> read_dataset(const npy_files& files, const tensor_shape& input, 
 } // namespace
 
 result<npy_array> read_npy(const std::string& name, npy_use use) {
-    auto in = open_npy(name);
-    if (!in)
-        return in.failure();
-    auto header = read_npy_header(*in);
-    if (!header)
-        return header.failure();
+    auto elements = npy_elements::open(name);
+    if (!elements)
+        return elements.failure();
+    const npy_header& header = elements->header();
     try {
-        auto values = read_elements(*in, *header, use);
+        auto values = read_elements(*elements, use);
         if (!values)
             return values.failure();
-        if (auto ended = in->expect_end(); !ended)
+        if (auto ended = elements->expect_end(); !ended)
             return ended.failure();
-        return npy_array{header->shape[0], tensor_shape{std::span{header->shape}.subspan(1)},
+        return npy_array{header.shape[0], tensor_shape{std::span{header.shape}.subspan(1)},
                          std::move(*values)};
     } catch (const std::bad_alloc&) {
         return error{errc::exhausted,
-                     name + ": no memory for " + std::to_string(header->elements) + " elements"};
+                     name + ": no memory for " + std::to_string(header.elements) + " elements"};
     }
 }
 

@@ -1,7 +1,7 @@
 // Reader of arrays saved by NumPy: .npy files, and members of .npz archives, named FILE.npz:MEMBER.
 //
-// The first dimension is the samples. u1 are bytes scaled to 0..1 as inputs, classes as labels; i4 and i8 are tokens or
-// classes, kept as int32; f4 and f8 are numbers, kept as float32.
+// The first dimension is the samples. u1 are bytes scaled to 0..1 as inputs, classes as labels; i1, i2, i4, i8, u2 and u4
+// are tokens or classes, kept as int32; f2, f4 and f8 are numbers, kept as float32; b1 are the numbers 0 and 1, or classes.
 //
 // Errors: as in input_file.hpp; a value that cannot be converted is named by its byte offset.
 #pragma once

@@ -2,90 +2,107 @@
 
 #include <algorithm>
 
-#include "actors/data/files/input_file.hpp"
+#include "actors/data/files/line_reader.hpp"
+#include "actors/data/files/text_number.hpp"
+#include "actors/data/files/utf8_text.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe {
 
 namespace {
 
-// Lines without their line ends; the last line may have none.
-std::vector<std::string_view> lines_of(const std::vector<std::uint8_t>& bytes) {
-    std::string_view rest{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-    std::vector<std::string_view> lines;
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        std::string_view line = rest.substr(0, end);
-        if (line.ends_with('\r'))
-            line.remove_suffix(1);
-        lines.push_back(line);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
+struct text_lines {
+    std::vector<char> text; // one line behind the other
+    std::vector<std::size_t> ends;
+
+    std::string_view operator[](std::size_t line) const {
+        const std::size_t first = line == 0 ? 0 : ends[line - 1];
+        return std::string_view{text.data(), text.size()}.substr(first, ends[line] - first);
     }
+};
+
+// `check`: why the line cannot be taken, or empty.
+template <class Check>
+result<text_lines> read_lines(line_reader& reader, Check check) {
+    text_lines lines;
+    const auto read = for_each_line(reader, [&](std::string_view line) {
+        lines.text.insert(lines.text.end(), line.begin(), line.end());
+        lines.ends.push_back(lines.text.size());
+        std::string why = why_not_utf8(line);
+        return why.empty() ? check(line) : why;
+    });
+    if (!read)
+        return read.failure();
     return lines;
 }
 
-void add(std::string_view source, std::string_view target, std::vector<sentence_pair>& pairs) {
-    if (!source.empty() && !target.empty())
-        pairs.push_back({source, target});
+void add(std::string_view source, std::string_view target, parallel_text& to) {
+    const bool has_source = !trimmed(source).empty(), has_target = !trimmed(target).empty();
+    if (has_source && has_target)
+        to.pairs.push_back({source, target});
+    else if (has_source || has_target)
+        ++to.half_empty;
 }
 
 // Splits every line into its two sentences.
-result<void> split_lines(const whole_file& both, std::vector<sentence_pair>& pairs) {
-    const auto lines = lines_of(both.bytes);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const std::string_view line = lines[i];
-        const std::size_t tab = line.find('\t');
-        if (tab == std::string_view::npos && !line.empty())
-            return both.in.fail(
-                static_cast<std::uint64_t>(line.data() -
-                                           reinterpret_cast<const char*>(both.bytes.data())),
-                "line " + std::to_string(i + 1) +
-                    " has no tab between two sentences; put one in, or give the other language "
-                    "as a file of its own");
-        if (line.empty())
-            continue;
-        const std::string_view target = line.substr(tab + 1);
-        add(line.substr(0, tab), target.substr(0, std::min(target.find('\t'), target.size())),
-            pairs);
+result<void> split_lines(line_reader& both, parallel_text& to) {
+    auto lines = read_lines(both, [](std::string_view line) -> std::string {
+        return trimmed(line).empty() || line.find('\t') != std::string_view::npos
+                   ? ""
+                   : "no tab between two sentences; put one in, or give the other language as a "
+                     "file of its own";
+    });
+    if (!lines)
+        return lines.failure();
+    for (std::size_t i = 0; i < lines->ends.size(); ++i) {
+        const std::string_view line = (*lines)[i];
+        const std::size_t tab = std::min(line.find('\t'), line.size());
+        const std::string_view target = line.substr(std::min(tab + 1, line.size()));
+        add(line.substr(0, tab), target.substr(0, target.find('\t')), to);
     }
+    to.source_text = std::move(lines->text);
     return {};
 }
 
-result<void> join_lines(const whole_file& source, const whole_file& target,
-                        std::vector<sentence_pair>& pairs) {
-    const auto sources = lines_of(source.bytes);
-    const auto targets = lines_of(target.bytes);
-    if (sources.size() != targets.size())
-        return target.in.fail(target.bytes.size(),
-                              "ends after " + std::to_string(targets.size()) + " lines, but " +
-                                  source.in.name() + " has " + std::to_string(sources.size()) +
-                                  "; every line is the translation of the other file's");
-    for (std::size_t i = 0; i < sources.size(); ++i)
-        add(sources[i], targets[i], pairs);
+result<void> join_lines(line_reader& source, line_reader& target, parallel_text& to) {
+    const auto any = [](std::string_view) { return std::string{}; };
+    auto sources = read_lines(source, any);
+    if (!sources)
+        return sources.failure();
+    auto targets = read_lines(target, any);
+    if (!targets)
+        return targets.failure();
+    if (sources->ends.size() != targets->ends.size())
+        return target.fail("the file ends after " + counted(targets->ends.size(), "line") +
+                           ", but " + source.name() + " has " +
+                           std::to_string(sources->ends.size()) +
+                           "; every line is the translation of the other file's");
+    for (std::size_t i = 0; i < sources->ends.size(); ++i)
+        add((*sources)[i], (*targets)[i], to);
+    to.source_text = std::move(sources->text);
+    to.target_text = std::move(targets->text);
     return {};
 }
 
 } // namespace
 
-result<parallel_text> read_parallel_text(const std::filesystem::path& source,
-                                         const std::filesystem::path& target) {
+result<parallel_text> read_parallel_text(const std::string& source, const std::string& target) {
     parallel_text text;
-    auto first = read_whole(source);
+    auto first = line_reader::open(source);
     if (!first)
         return first.failure();
     if (target.empty()) {
-        if (auto split = split_lines(*first, text.pairs); !split)
+        if (auto split = split_lines(*first, text); !split)
             return split.failure();
     } else {
-        auto second = read_whole(target);
+        auto second = line_reader::open(target);
         if (!second)
             return second.failure();
-        if (auto joined = join_lines(*first, *second, text.pairs); !joined)
+        if (auto joined = join_lines(*first, *second, text); !joined)
             return joined.failure();
-        text.target_bytes = std::move(second->bytes);
     }
     if (text.pairs.empty())
-        return first->in.fail(0, "the file holds no pair of sentences");
-    text.source_bytes = std::move(first->bytes);
+        return first->fail("no line has a sentence and its translation; give some that have both");
     return text;
 }
 

@@ -1,11 +1,11 @@
 // Pairs of sentences from two files, line by line, or from one file with a tab between the sentences of a line; plain or
-// gzip.
+// gzip, in UTF-8.
 //
-// Text after a second tab is skipped, as are pairs with an empty sentence. Errors: as in input_file.hpp.
+// Text after a second tab is skipped, as are pairs of which a sentence is empty or blank. Errors: as in line_reader.hpp.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,13 +19,13 @@ struct sentence_pair {
 };
 
 struct parallel_text {
-    std::vector<std::uint8_t> source_bytes; // `pairs` points into these
-    std::vector<std::uint8_t> target_bytes;
+    std::vector<char> source_text; // `pairs` points into these
+    std::vector<char> target_text;
     std::vector<sentence_pair> pairs; // not empty
+    std::size_t half_empty = 0;       // pairs that were skipped and have one sentence
 };
 
 // `target` is empty if `source` has both languages.
-result<parallel_text> read_parallel_text(const std::filesystem::path& source,
-                                         const std::filesystem::path& target);
+result<parallel_text> read_parallel_text(const std::string& source, const std::string& target);
 
 } // namespace troupe

@@ -101,6 +101,13 @@ void note_cuts(const part& from, std::size_t pairs, const cut_pairs& cut,
          "what model.input leaves behind the source");
 }
 
+void note_half_empty(const part& from, const parallel_text& text, std::vector<std::string>& notes) {
+    if (text.half_empty > 0)
+        notes.push_back(from.source_at() + std::to_string(text.half_empty) + " of " +
+                        std::to_string(text.pairs.size() + text.half_empty) +
+                        " pairs have one sentence, and are left out");
+}
+
 result<dataset> encode(const part& from, const parallel_text& text, const subwords& vocabulary,
                        const row_shape& row, std::vector<std::string>& notes) {
     const std::size_t width = row.source + row.target;
@@ -115,6 +122,7 @@ result<dataset> encode(const part& from, const parallel_text& text, const subwor
     for (std::size_t i = 0; i < pairs; ++i)
         put_pair(vocabulary, text.pairs[i], row, std::span{inputs}.subspan(i * width, width),
                  std::span{labels}.subspan(i * row.target, row.target), cut);
+    note_half_empty(from, text, notes);
     note_cuts(from, pairs, cut, notes);
     dataset data{from.source, from.key + "_source", pairs, {}, {}};
     data.inputs = make_column(std::move(inputs), data_type::int32, {width});

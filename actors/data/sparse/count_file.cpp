@@ -6,7 +6,7 @@
 #include "actors/data/files/line_reader.hpp"
 #include "actors/data/files/text_number.hpp"
 #include "actors/data/sparse/document_texts.hpp"
-#include "actors/data/sparse/text_words.hpp"
+#include "actors/data/sparse/word_forms.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
 #include "schemas/base/quantities.hpp"
@@ -23,9 +23,9 @@ result<std::vector<std::string>> read_vocabulary(const std::string& path) {
     std::unordered_map<std::string, std::size_t> numbers;
     const auto read = for_each_line(*lines, [&](std::string_view line) -> std::string {
         const std::string_view word = trimmed(line);
-        if (!is_printable_name(word, limits::name_bytes_max))
+        if (!is_printable_name(word, word_bytes_max))
             return "the word " + quoted(word) + "; a vocabulary has a word of 1 to " +
-                   std::to_string(limits::name_bytes_max) + " bytes in UTF-8 in each line";
+                   std::to_string(word_bytes_max) + " bytes in UTF-8 in each line";
         if (words.size() == limits::matrix_columns_max)
             return "more than " + std::to_string(limits::matrix_columns_max) + " words";
         const auto [known, is_new] = numbers.emplace(word, words.size());
@@ -89,7 +89,7 @@ class count_reader {
             list.numbers[word] = number;
         }
         if (!vocabulary.empty())
-            list.is_kept = [&](const std::string& word) { return !out.has(lower_case(word)); };
+            list.is_kept = [&](const std::string& word) { return !out.has(lower_case_of(word)); };
         return std::move(builder_).finish(std::move(list), bounds);
     }
 

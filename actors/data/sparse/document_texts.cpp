@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto left_out_number = static_cast<std::uint32_t>(-1);
-
 struct document_file {
     fs::path path;
     std::string name; // below the folder
@@ -54,10 +52,15 @@ result<std::vector<document_file>> files_in(const std::string& folder) {
 
 } // namespace
 
+casing casing_of(const word_rules& rules) {
+    return rules.stems == "turkish" ? casing::turkish : casing::common;
+}
+
 // --- words to leave out
 
 result<left_out_words> left_out_words::of(const word_rules& rules) {
     left_out_words made;
+    const casing cases = casing_of(rules);
     made.length_min_ = rules.length_min;
     if (rules.has_english_stop_words)
         for (const std::string_view word : english_stop_words())
@@ -73,7 +76,7 @@ result<left_out_words> left_out_words::of(const word_rules& rules) {
     const auto read = for_each_line(*lines, [&](std::string_view line) {
         text_words words{line};
         while (const auto word = words.next())
-            made.stop_words_.emplace(*word);
+            made.stop_words_.insert(folded(lower_case_of(*word, cases)));
         return words.why_stopped();
     });
     if (!read)
@@ -82,7 +85,7 @@ result<left_out_words> left_out_words::of(const word_rules& rules) {
 }
 
 bool left_out_words::has(const std::string& word) const {
-    return letters_in(word) < length_min_ || stop_words_.contains(word);
+    return letters_in(word) < length_min_ || stop_words_.contains(folded(word));
 }
 
 // --- texts
@@ -91,7 +94,7 @@ result<text_collector> text_collector::of(const word_rules& rules) {
     auto left_out = left_out_words::of(rules);
     if (!left_out)
         return left_out.failure();
-    text_collector made{std::move(*left_out)};
+    text_collector made{std::move(*left_out), casing_of(rules)};
     if (!rules.stems.empty()) {
         auto stems = word_stems::of(rules.stems);
         if (!stems)
@@ -101,35 +104,63 @@ result<text_collector> text_collector::of(const word_rules& rules) {
     return made;
 }
 
-std::uint32_t text_collector::number_of(std::string_view word) {
-    if (const auto known = numbers_.find(word); known != numbers_.end())
+text_collector::written_word& text_collector::entry_of(std::string_view written) {
+    if (const auto known = written_.find(written); known != written_.end())
         return known->second;
-    std::string written{word};
-    std::uint32_t number = left_out_number;
-    if (!left_out_.has(written)) {
-        const auto next = static_cast<std::uint32_t>(kept_.size());
-        std::string kept = stems_ ? std::string{stems_->stem(word)} : written;
-        number = kept_.try_emplace(std::move(kept), next).first->second;
-    }
-    numbers_.emplace(std::move(written), number);
-    return number;
+    written_word& made = written_.try_emplace(std::string{written}).first->second;
+    std::string word = lower_case_of(written, cases_);
+    if (left_out_.has(word))
+        return made;
+    if (stems_)
+        word = stems_->stem(word);
+    const auto next = static_cast<std::uint32_t>(numbers_.size());
+    made.number = numbers_.try_emplace(folded(word), next).first->second;
+    made.shown = &spellings_.try_emplace(std::move(word), spelling{made.number}).first->second;
+    return made;
 }
 
 std::string text_collector::add(std::string_view text) {
     text_words words{text};
     while (const auto word = words.next())
-        if (const std::uint32_t number = number_of(*word); number != left_out_number)
-            builder_.add(number, 1);
+        if (written_word& found = entry_of(*word); found.shown != nullptr) {
+            ++found.tokens;
+            builder_.add(found.number, 1);
+        }
+    too_long_ += words.too_long();
     return words.why_stopped();
 }
 
-result<documents> text_collector::finish(const vocabulary_bounds& bounds) && {
+// A word is shown as most of its tokens are spelled; of equally many, as the first in alphabetical order.
+std::vector<std::string> text_collector::take_names() {
+    for (const auto& [_, word] : written_)
+        if (word.shown != nullptr)
+            word.shown->tokens += word.tokens;
+    std::vector<const std::pair<const std::string, spelling>*> shown(numbers_.size());
+    const auto is_shown_before = [](const auto& a, const auto& b) {
+        return a.second.tokens != b.second.tokens ? a.second.tokens > b.second.tokens
+                                                  : a.first < b.first;
+    };
+    for (const auto& one : spellings_)
+        if (auto& best = shown[one.second.number]; !best || is_shown_before(one, *best))
+            best = &one;
+    std::vector<std::string> names;
+    names.reserve(shown.size());
+    for (const auto* const one : shown)
+        names.push_back(one->first);
+    written_.clear();
+    spellings_.clear();
     numbers_.clear();
-    std::vector<std::string> names(kept_.size());
-    for (const auto& [word, number] : kept_)
-        names[number] = word;
-    kept_.clear();
-    return std::move(builder_).finish({std::move(names), {}, nullptr}, bounds);
+    return names;
+}
+
+result<documents> text_collector::finish(const vocabulary_bounds& bounds) && {
+    auto all = std::move(builder_).finish({take_names(), {}, nullptr}, bounds);
+    if (!all && too_long_ > 0)
+        return error{all.failure().code(),
+                     all.failure().message() + "; " + why_too_long(too_long_)};
+    if (all)
+        all->words_too_long = too_long_;
+    return all;
 }
 
 // --- where they are

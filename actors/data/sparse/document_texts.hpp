@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "actors/data/sparse/document_builder.hpp"
+#include "actors/data/sparse/word_forms.hpp"
 #include "actors/data/sparse/word_stems.hpp"
 
 namespace troupe {
@@ -16,11 +17,11 @@ class left_out_words {
   public:
     // Errors begin with the key of the file of stop words.
     static result<left_out_words> of(const word_rules& rules);
-    // `word`: in lower case.
+    // `word`: in lower case (word_forms.hpp).
     bool has(const std::string& word) const;
 
   private:
-    std::unordered_set<std::string> stop_words_;
+    std::unordered_set<std::string> stop_words_; // folded
     std::size_t length_min_ = 1;
 };
 
@@ -44,22 +45,39 @@ class text_collector {
             return std::hash<std::string_view>{}(text);
         }
     };
-    using word_map = std::unordered_map<std::string, std::uint32_t, text_hash, std::equal_to<>>;
+    // A word, or stem, in lower case. Spellings that fold to the same are one word, which has a number.
+    struct spelling {
+        std::uint32_t number = 0;
+        std::uint64_t tokens = 0;
+    };
+    // A word as it is in texts.
+    struct written_word {
+        spelling* shown = nullptr; // null: left out
+        std::uint32_t number = 0;
+        std::uint64_t tokens = 0;
+    };
+    template <class Value>
+    using word_map = std::unordered_map<std::string, Value, text_hash, std::equal_to<>>;
 
-    explicit text_collector(left_out_words left_out) : left_out_{std::move(left_out)} {}
-    std::uint32_t number_of(std::string_view word);
+    text_collector(left_out_words left_out, casing cases)
+        : left_out_{std::move(left_out)}, cases_{cases} {}
+    written_word& entry_of(std::string_view written);
+    std::vector<std::string> take_names();
 
     left_out_words left_out_;
+    casing cases_;
     std::optional<word_stems> stems_;
-    word_map numbers_; // of words as they are in texts
-    word_map kept_;    // of words that are kept: the same, or stems
+    word_map<written_word> written_;
+    word_map<spelling> spellings_;
+    word_map<std::uint32_t> numbers_; // of folded spellings
+    std::uint64_t too_long_ = 0;      // runs of letters that are no words
     document_builder builder_;
 };
 
-// Of a file, each line of which is a document.
+// Reads a file, each line of which is a document.
 result<documents> read_line_documents(const std::string& path, const word_rules& rules,
                                       const vocabulary_bounds& bounds);
-// Of the files in a folder.
+// Reads the files of a folder, each of which is a document.
 result<documents> read_folder_documents(const std::string& path, const word_rules& rules,
                                         const vocabulary_bounds& bounds);
 

@@ -10,10 +10,12 @@
 //   dictionary  of the dictd server, NAME.dict.dz or NAME.dict with NAME.index beside it: each entry is a document, once,
 //               whatever number of headwords it has; what describes the dictionary is none (dictionary.hpp)
 //
-// Words of texts are those of text_words.hpp. Those in lists of stop words and those that are too short are left out, the
-// others cut to their stems, if that is asked for; then words beyond the bounds are left out, those that no document has in
-// any case. Words of texts are in alphabetical order (of their bytes in UTF-8), those of counts in the order of their
-// numbers. Documents in which no word is left are left out and counted. Counts of up to 2^24 are taken.
+// Words of texts are those of text_words.hpp, in lower case (word_forms.hpp). Those in lists of stop words and those that
+// are too short are left out, the others cut to their stems, if that is asked for. Spellings that differ in case folding
+// alone, such as "straße" and "strasse", are one word, which is shown as most of its tokens are spelled. Then words beyond
+// the bounds are left out, those that no document has in any case. Words of texts are in alphabetical order (of their bytes
+// in UTF-8), those of counts in the order of their numbers. Documents in which no word is left are left out and counted.
+// Counts of up to 2^24 are taken.
 //
 // Memory: 8 bytes for each entry (a word of a document), and the words; texts are read line by line, dictionaries whole.
 //
@@ -33,14 +35,19 @@
 
 namespace troupe {
 
+// A vocabulary names no longer word. Words of texts are shorter, also with letters that decompose (word_characters_max).
+inline constexpr std::size_t word_bytes_max = 2000;
+
 struct documents {
     sparse_rows counts;
     std::vector<std::string> words; // of each column, printable
-    // Of each row: printable names (paths below the folder, headwords), or numbers in the file from 1.
+    // Names of the rows: printable names (paths below the folder, headwords), or numbers in the file from 1.
     std::vector<std::string> names;
     std::vector<std::uint64_t> numbers;
     std::uint64_t tokens = 0;   // the sum of all counts
     std::uint64_t left_out = 0; // documents without words
+    // Runs of letters in texts that are longer than a word can be, and are left out.
+    std::uint64_t words_too_long = 0;
 
     // Either of the two, as text.
     std::vector<std::string> row_names() const;

@@ -8,7 +8,6 @@
 #include "actors/data/files/line_reader.hpp"
 #include "actors/data/files/text_number.hpp"
 #include "actors/data/matrix/matrix_market_rows.hpp"
-#include "actors/data/sparse/text_words.hpp"
 
 namespace troupe {
 
@@ -16,25 +15,29 @@ namespace {
 
 using taker = std::function<std::string(const rating&)>;
 
-// What is between the fields of a line.
-enum class separator { colons, comma, tab, blanks };
+// Separators between the fields of a line.
+enum class separator { colons, tab, semicolon, comma, blanks };
 
 separator separator_of(std::string_view line) {
     if (line.find("::") != std::string_view::npos)
         return separator::colons;
-    if (line.find(',') != std::string_view::npos)
-        return separator::comma;
-    return line.find('\t') != std::string_view::npos ? separator::tab : separator::blanks;
+    if (line.find('\t') != std::string_view::npos)
+        return separator::tab;
+    if (line.find(';') != std::string_view::npos)
+        return separator::semicolon;
+    return line.find(',') != std::string_view::npos ? separator::comma : separator::blanks;
 }
 
 std::string_view text_of(separator between) {
     switch (between) {
     case separator::colons:
         return "::";
-    case separator::comma:
-        return ",";
     case separator::tab:
         return "\t";
+    case separator::semicolon:
+        return ";";
+    case separator::comma:
+        return ",";
     default:
         return " ";
     }
@@ -91,6 +94,13 @@ std::string no_number(std::string_view what, std::string_view written) {
            std::string{what} + "s numbers";
 }
 
+// Whether a rating and what is behind it are a time and a rating instead. Seconds are that many since 1973.
+bool are_swapped(float value, std::string_view behind) {
+    constexpr double seconds_min = 1e8, ratings_below = 1e6;
+    const auto number = text_number(behind);
+    return value >= seconds_min && number && std::abs(*number) < ratings_below;
+}
+
 constexpr std::string_view if_large = "leave it out, or divide all ratings";
 
 // Why the line is no rating, or empty.
@@ -109,20 +119,32 @@ std::string parse_rating(std::string_view line, separator between, rating& to) {
     if (!fields.rest.empty() && !is_time(fields.rest))
         return quoted(fields.rest) +
                " behind the rating is no time, such as 978300760 or 2000-12-31; leave it out";
+    if (are_swapped(*value, fields.rest))
+        return "the rating " + quoted(fields.value) + ", and behind it " + quoted(fields.rest) +
+               "; a time stands behind the rating, not before it";
     to = {*user, *item, *value};
     return {};
+}
+
+bool has_one_of(std::string_view name, std::initializer_list<std::string_view> words) {
+    const std::string lower = lower_case(name);
+    return std::ranges::any_of(
+        words, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 // Whether the first line has the names of the columns: then why they cannot be those of ratings, or empty.
 std::optional<std::string> check_header(std::string_view line, separator between) {
     const rating_fields fields = fields_of(line, between);
-    if (between != separator::comma || !fields.are_there || whole_number(fields.user) ||
-        text_number(fields.value))
+    if (!fields.are_there || whole_number(fields.user) || whole_number(fields.item) ||
+        is_meant_for_number(fields.value) || text_number(fields.value))
         return std::nullopt;
-    if (lower_case(fields.user).find("user") == std::string::npos ||
-        lower_case(fields.value).find("rating") == std::string::npos)
+    if (!has_one_of(fields.user, {"user", "uid", "customer", "reviewer", "reader", "member"}) ||
+        !has_one_of(fields.value, {"rating", "score", "stars", "value", "grade", "preference"}))
         return "the columns " + quoted(fields.user) + ", " + quoted(fields.item) + ", " +
-               quoted(fields.value) + "; the first three are the user, the item and the rating";
+               quoted(fields.value) +
+               "; the first three are the user, the item and the rating: if they are, name them "
+               "so, "
+               "or leave this line out";
     return std::string{};
 }
 

@@ -57,6 +57,7 @@ class number_set {
         return places;
     }
 
+    const std::vector<std::uint64_t>& numbers() const noexcept { return numbers_; }
     std::vector<std::uint64_t> take() && { return std::move(numbers_); }
 
   private:
@@ -89,6 +90,10 @@ class rating_reader {
         return entries;
     }
 
+    // Whether it is what pandas names columns that have no names.
+    bool counts(const entry& e) const {
+        return users_.numbers()[e.user] == 0 && items_.numbers()[e.item] == 1 && e.value == 2;
+    }
     // No file is read after it.
     void sort() {
         user_places_ = users_.sort();
@@ -189,6 +194,12 @@ result<ratings> read_files(const rating_settings& settings) {
     ratings all;
     of_train.end(train->size());
     all.is_coarse = of_train.is_coarse(0, 0);
+    for (const auto& [file, entries] :
+         {std::pair{&settings.train, &*train}, std::pair{&settings.test, &*test}})
+        if (!entries->empty() && reader.counts(entries->front()))
+            all.notes.push_back((file->key.empty() ? "" : file->key + ": ") +
+                                "the first line, 0, 1, 2, is taken for a rating; if it has the "
+                                "names that pandas gives to columns without any, leave it out");
     reader.sort();
     all.train = reader.rows_of(std::move(*train));
     if (has_test)

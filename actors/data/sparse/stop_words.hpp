@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-// Of English, in lower case, with what is left of them at an apostrophe (don't: "don", "t").
+// English stop words, in lower case, with what is left of them at an apostrophe (don't: "don", "t").
 std::span<const std::string_view> english_stop_words() noexcept;
 
 } // namespace troupe

@@ -1,12 +1,14 @@
-// The words of a text in UTF-8: its longest runs of letters, in lower case. Everything else separates words: digits,
-// apostrophes and hyphens, too, so that "don't" is "don" and "t". Pure.
+// The words of a text in UTF-8: its longest runs of letters, with the marks and invisible characters behind a letter, such
+// as accents that are not composed and soft hyphens. Everything else separates words: digits, apostrophes and hyphens, too,
+// so that "don't" is "don" and "t". Letters and marks are those of Unicode's general categories L and M. Pure.
 //
-// Letters are those of ASCII, Latin, Greek and Cyrillic, combining marks, and of other scripts whatever is in no block of
-// digits, punctuation or symbols; scripts that write no blanks give long words. Upper case becomes lower case in ASCII,
-// Latin, Greek, Cyrillic and Armenian, each code point for itself: texts should be composed (NFC). A run of more than
-// word_bytes_max bytes is no word of a language and is passed over.
+// Two letters are in one word where the default rules of Unicode have no boundary between them, and also where scripts that
+// write no blanks meet (Thai, Chinese, Japanese), which takes a dictionary to cut: a word is what their text has between
+// blanks and punctuation. Those rules allow more between two letters than a word has
+// here: it has the dots of Catalan ("col·lecció") and of Hebrew's abbreviations, but no apostrophes, full stops, colons,
+// digits or underscores.
 //
-// Threads: values.
+// Threads: values. Source: Unicode Standard Annex 29, Unicode Text Segmentation, section 4.
 #pragma once
 
 #include <cstddef>
@@ -17,27 +19,28 @@
 
 namespace troupe {
 
-inline constexpr std::size_t word_bytes_max = 100;
+// The longest word has so many; longer runs are passed over and counted.
+inline constexpr std::size_t word_characters_max = 250;
+
+// A sentence on so many of them, at least one, that says what to do.
+std::string why_too_long(std::uint64_t runs);
 
 class text_words {
   public:
     // `text` must outlive it.
     explicit text_words(std::string_view text) : rest_{text} {}
 
-    // The next word, valid until the next call; none at the end, and where the text is not UTF-8.
+    // The next word as it is written, a part of the text; none at the end, and where the text is not UTF-8 or has a NUL
+    // byte.
     std::optional<std::string_view> next();
     // Why the text ended before its end, and what to do, as a sentence; empty if it did not.
     std::string why_stopped() const;
+    // Runs of more than word_characters_max characters so far.
+    std::uint64_t too_long() const noexcept { return too_long_; }
 
   private:
     std::string_view rest_;
-    std::string word_;
+    std::uint64_t too_long_ = 0;
 };
-
-// The text in lower case, as above; what is not UTF-8 stays as it is.
-std::string lower_case(std::string_view text);
-
-// Code points of a word.
-std::size_t letters_in(std::string_view word) noexcept;
 
 } // namespace troupe

@@ -18,7 +18,7 @@ class word_stems {
     // `language`: as Snowball names it, "english". Errors: errc::usage if this build's library has no such language.
     static result<word_stems> of(const std::string& language);
 
-    // Of a word in lower case, in UTF-8; valid until the next call.
+    // The stem of a word in lower case, in UTF-8; valid until the next call.
     std::string_view stem(std::string_view word);
 
   private:

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "actors/pipeline/run_shape.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "kernels/graph/stage_program.hpp"
+#include "kernels/optim/run_shape.hpp"
 
 namespace troupe::app_file {
 

@@ -26,6 +26,9 @@ struct doubtful_key {
     std::string path;
     std::string why;
 };
+// Notes on what elastic averaging needs to be stable, and to be more than replicas on their own.
+void add_doubtful_elastic(proto::App::Reader app, std::uint64_t train_samples,
+                          std::vector<doubtful_key>& keys);
 std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
                                         std::optional<std::uint64_t> train_samples);
 

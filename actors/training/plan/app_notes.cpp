@@ -1,11 +1,15 @@
 // Keys of an app file that have no effect or are hardly intended.
+#include <algorithm>
 #include <functional>
+#include <ranges>
 
 #include "actors/pipeline/replica_sync.hpp"
-#include "actors/pipeline/run_shape.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/training/plan/app_checks.hpp"
+#include "actors/training/plan/planned_rate.hpp"
 #include "kernels/graph/child_layers.hpp"
+#include "kernels/optim/learning_rate.hpp"
+#include "kernels/optim/run_shape.hpp"
 
 namespace troupe::app_file {
 
@@ -70,6 +74,37 @@ void add_doubtful_layers(proto::App::Reader app, std::vector<doubtful_key>& keys
                               "label; say causal: true"});
 }
 
+// A schedule that changes no rate, or leaves whole epochs without one.
+void add_idle_schedule(proto::App::Reader app, std::uint64_t samples,
+                       std::vector<doubtful_key>& keys) {
+    const auto train = app.getTrain();
+    if (train.getSchedule().isConstant())
+        return;
+    const run_shape run = run_shape::of(train, samples);
+    const std::uint64_t warmup = train.getWarmupMinibatches();
+    const auto add = [&](std::string why) { keys.push_back({"train.schedule", std::move(why)}); };
+    if (warmup >= run.minibatches())
+        return add("begins after the warm-up (train.warmup_minibatches), which is as long as the "
+                   "run; leave one of them out, or shorten the warm-up");
+    const learning_rates rates =
+        make_learning_rates(train, samples, replicas_in_turn(app.getTopology()));
+    if (rates(warmup) == rates(run.minibatches() - 1))
+        return add("without effect: the learning rate over " +
+                   counted(run.minibatches() - warmup, "minibatch", "minibatches") +
+                   (warmup > 0 ? " after the warm-up" : "") + " is " + digits_of(rates(warmup)) +
+                   "; leave it out, or give other settings");
+    const auto trains = [&](std::uint32_t epoch) {
+        const std::uint64_t first = run.minibatches_before(epoch);
+        return first < warmup || rates(first) > 0;
+    };
+    const std::uint32_t from =
+        *std::ranges::partition_point(std::views::iota(0u, run.epochs), trains);
+    if (from < run.epochs)
+        add("the learning rate is 0 from epoch " + std::to_string(from + 1) + " of " +
+            std::to_string(run.epochs) +
+            " on, which changes no weight; give it a higher last rate, or have fewer epochs");
+}
+
 } // namespace
 
 result<void> check_causal(const training_app& definition) {
@@ -97,6 +132,10 @@ std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
                             counted(run_shape::of(train, *train_samples).minibatches(), "minibatch",
                                     "minibatches") +
                             ", so that the learning rate never reaches its full height"});
+    if (train_samples) {
+        add_idle_schedule(app, *train_samples, keys);
+        add_doubtful_elastic(app, *train_samples, keys);
+    }
     if (train.hasBatchGrowth() && train.getBatchGrowth().getEveryEpochs() >= train.getEpochs())
         keys.push_back({"train.batch_growth.every_epochs", "not reached in " +
                                                                counted(train.getEpochs(), "epoch") +

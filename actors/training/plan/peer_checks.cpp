@@ -7,6 +7,7 @@
 #include "actors/peers/malt_graph.hpp"
 #include "actors/training/plan/app_checks.hpp"
 #include "kernels/optim/optimizer.hpp"
+#include "kernels/optim/run_shape.hpp"
 
 namespace troupe::app_file {
 
@@ -86,7 +87,43 @@ result<void> check_admm(const training_app& definition) {
     return {};
 }
 
+float nesterov_of(proto::Optimizer::Reader optimizer) {
+    return optimizer.isSgd() && optimizer.getSgd().getNesterov() ? optimizer.getSgd().getMomentum()
+                                                                 : 0;
+}
+
 } // namespace
+
+void add_doubtful_elastic(proto::App::Reader app, std::uint64_t train_samples,
+                          std::vector<doubtful_key>& keys) {
+    const auto topology = app.getTopology();
+    const std::uint32_t replicas = topology.getReplicas();
+    if (replicas == 1 || !topology.getSync().isElasticAveraging())
+        return;
+    const auto elastic = topology.getSync().getElasticAveraging();
+    const auto add = [&](std::string why) {
+        keys.push_back({"topology.sync.elastic_averaging", std::move(why)});
+    };
+    const std::uint64_t updates =
+        run_shape::of(app.getTrain(), train_samples).in_rounds_of(replicas).minibatches_of(0);
+    if (updates < elastic.getPeriod())
+        add("a replica makes " + counted(updates, "update") + " in an epoch, fewer than the " +
+            std::to_string(elastic.getPeriod()) +
+            " of period, and so meets the centre at the end of an epoch alone; give a smaller "
+            "period");
+    // With a longer period it converges at any rate that is allowed, where one replica by itself does.
+    constexpr double usual_step = 1;
+    const double most = elastic_step_max(elastic.getSynchronous() ? replicas : 1,
+                                         double{elastic_rate(elastic.getRate(), replicas)},
+                                         double{nesterov_of(app.getTrain().getOptimizer())});
+    if (elastic.getPeriod() > 1 || most >= usual_step)
+        return;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2g", most);
+    add("with a meeting after every update, replicas and centre swing ever further where the "
+        "learning rate times the curvature of the loss is above " +
+        std::string{text} + "; give a lower rate or a longer period");
+}
 
 result<void> check_peers(const training_app& definition) {
     const auto topology = definition.app().getTopology();

@@ -5,11 +5,11 @@
 #include "actors/collective/all_reduce.hpp"
 #include "actors/collective/compressed_sum.hpp"
 #include "actors/pipeline/crossing_numbers.hpp"
-#include "actors/pipeline/run_shape.hpp"
 #include "actors/training/plan/placement.hpp"
 #include "actors/training/plan/plan_actors.hpp"
 #include "actors/training/plan/saturated.hpp"
 #include "kernels/optim/optimizer.hpp"
+#include "kernels/optim/run_shape.hpp"
 #include "schemas/base/limits.hpp"
 #include "transport/frame/wire.hpp"
 
@@ -191,6 +191,7 @@ result<plan> make_plan(const plan_request& request) {
     const auto train = request.app.getTrain();
     p.batch = train.getBatch();
     p.batch_max = largest_batch(train);
+    p.rate = planned_rate::of(train);
     p.activations = activations;
     p.precision = request.app.getModel().getPrecision();
     p.replicas = request.app.getTopology().getReplicas();

@@ -17,6 +17,7 @@
 #include "actors/pipeline/run_roles.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/run/plan_device.hpp"
+#include "actors/training/plan/planned_rate.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "schemas/app.capnp.h"
 #include "schemas/base/ids.hpp"
@@ -84,6 +85,7 @@ struct plan {
     // Size to which minibatches grow; figures per minibatch are for this size.
     std::uint32_t batch_max = 1;
     std::uint32_t microbatches = 1;
+    planned_rate rate;
     std::uint32_t replicas = 1; // number of replicas of the whole pipeline
     // Numbers of replicas by stage, where they differ.
     std::vector<std::uint32_t> stage_replicas;

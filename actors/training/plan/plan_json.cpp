@@ -1,12 +1,9 @@
 #include "actors/training/plan/plan_json.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "actors/collective/all_reduce.hpp"
+#include "schemas/base/json.hpp"
 
 namespace troupe {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
@@ -53,7 +50,21 @@ json to_json(const replica_sync& sync) {
         method["codec"] = "sufficient_factors";
     if (sync.pulls)
         method["pulls"] = sync.pulls->name();
+    method["takes_turns"] = !sync.assigns_dynamically();
     return method;
+}
+
+json to_json(const planned_rate& rate) {
+    json made = {{"full", decimal_of(rate.full)},
+                 {"warmup_minibatches", rate.warmup_minibatches},
+                 {"schedule", rate.schedule}};
+    if (rate.last)
+        made["last"] = decimal_of(*rate.last);
+    if (rate.every_epochs > 0) {
+        made["every_epochs"] = rate.every_epochs;
+        made["factor"] = decimal_of(rate.factor);
+    }
+    return made;
 }
 
 json needs(const planned_stage& s) {
@@ -101,6 +112,7 @@ json to_json(const plan& p) {
                     {"batch", p.batch},
                     {"batch_max", p.batch_max},
                     {"microbatches", p.microbatches},
+                    {"learning_rate", to_json(p.rate)},
                     {"replicas", p.replicas},
                     {"input_bytes", p.input_bytes},
                     {"label_bytes", p.label_bytes},

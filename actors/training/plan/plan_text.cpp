@@ -216,6 +216,7 @@ std::string describe(const plan& p) {
     if (p.precision == proto::Precision::TF32)
         text += "; products in tf32 on GPUs";
     text += describe_replicas(p);
+    text += "\n" + describe(p.rate);
     text += "\n\ndata source\n  -> stage 0: Activation " + bytes_text(p.input_bytes) +
             " per minibatch\n";
     text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +

@@ -82,9 +82,9 @@ const app_kind& training_kind() {
     return kind;
 }
 
-result<training_app> load_training(const std::filesystem::path& file,
-                                   const app_settings& settings) {
-    return as_training(load_app(file, settings, {&training_kind(), 1}));
+result<training_app> load_training(const std::filesystem::path& file, const app_settings& settings,
+                                   const std::string& home) {
+    return as_training(load_app(file, settings, {&training_kind(), 1}, home));
 }
 
 result<training_app> parse_training(std::string_view text, const std::filesystem::path& file,

@@ -40,7 +40,7 @@ const app_kind& training_kind();
 
 // load_app and parse_app, for app files of this kind only.
 result<training_app> load_training(const std::filesystem::path& file,
-                                   const app_settings& settings = {});
+                                   const app_settings& settings = {}, const std::string& home = {});
 result<training_app> parse_training(std::string_view text, const std::filesystem::path& file,
                                     const app_settings& settings = {});
 

@@ -4,8 +4,8 @@
 
 #include "actors/app_file/value_ranges.hpp"
 #include "actors/pipeline/partition.hpp"
-#include "actors/pipeline/run_shape.hpp"
 #include "kernels/device/slowed_device.hpp"
+#include "kernels/optim/run_shape.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe {

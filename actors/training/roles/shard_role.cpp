@@ -27,7 +27,8 @@ result<prepared_actor> prepare(proto::ShardOptions::Reader from, const role_reso
     shard.trainer = on.asker;
     for (std::size_t p = own.first; p < own.first + own.count; ++p)
         shard.shapes.push_back(part->program->parameters()[p].shape);
-    shard.rates = make_learning_rates(from.getPart().getTrain(), from.getMinibatches());
+    shard.rates = make_learning_rates(from.getPart().getTrain(), from.getSamples(),
+                                      part->sync.in_turn(part->replica.replicas));
     if (shard.rates == nullptr)
         return unknown_to(on.node(), "schedule of the learning rate");
     shard.compute = server_device(*part, on);

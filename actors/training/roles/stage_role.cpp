@@ -91,7 +91,8 @@ result<prepared_actor> prepare(proto::StageOptions::Reader from, const role_reso
     options.activations = *activations;
     options.compute = device_of(*part, on);
     options.rule = part->rule;
-    options.rates = make_learning_rates(from.getPart().getTrain(), from.getMinibatches());
+    options.rates = make_learning_rates(from.getPart().getTrain(), from.getSamples(),
+                                        part->sync.in_turn(part->replica.replicas));
     if (options.rates == nullptr)
         return unknown_to(on.node(), "schedule of the learning rate");
     if (!replicas.empty())

@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(tile_threads, columns == few_columns ? tile_bl
     }
 }
 
-// Of the output and its gradient, whose rows of `columns` are those of the queries' heads.
+// The mean term of the output and its gradient, whose rows of `columns` are those of the queries' heads.
 struct mean_term {
     const float* output;
     const float* output_gradient;

@@ -35,7 +35,7 @@ __device__ float sum_of_row(float x) {
     return x;
 }
 
-// Of a row's scores so far.
+// The state of a row's scores so far.
 struct row_state {
     float largest = -FLT_MAX;
     float total = 0; // of exp(score - largest), of this thread's scores

@@ -7,7 +7,7 @@ namespace {
 
 // ---- helpers ----------------------------------------------------------------------------------------------------------
 
-// Of the chunks of all channels: the mean of each and the sum of squared differences from it.
+// Moments of the chunks of all channels: the mean of each and the sum of squared differences from it.
 struct chunk_moments {
     float* mean;
     float* squares;
@@ -130,7 +130,7 @@ struct input_gradient_pass {
 
 namespace {
 
-// Of forward and of inference.
+// Shared by forward and inference.
 template <class Norm>
 result<void> normalize(const Norm& op, const float* inverse_deviation, cudaStream_t stream) {
     const auto status = cuda::with_index({op.input.elements()}, [&]<class Index>(Index) {

@@ -8,8 +8,8 @@ namespace {
 
 // ---- helpers ----------------------------------------------------------------------------------------------------------
 
-// What a tensor has before the axis, counted in memory order: its parts are so many rows one behind another in those of the
-// whole.
+// The rows that a tensor has before the axis, counted in memory order: its parts are so many rows one behind another in
+// those of the whole.
 std::size_t rows_before(const tensor_shape& shape, std::size_t axis, std::size_t block) {
     std::size_t rows = 1;
     for (std::size_t d = 0; d < axis; ++d)

@@ -14,7 +14,7 @@ constexpr unsigned words_of_counter = 4;
 
 // ---- kernels ----------------------------------------------------------------------------------------------------------
 
-// Of the elements that have their random words from one counter.
+// A pass over the elements that have their random words from one counter.
 struct dropout_pass {
     const float* input;
     float* output;

@@ -49,7 +49,7 @@ __device__ unsigned lane() {
     return threadIdx.x % cuda::warp_threads;
 }
 
-// Those of the sorted places from `first` on that are of a row, one in each of the first lanes.
+// Sorted places from `first` on that are of a row, one in each of the first lanes.
 struct row_places {
     std::size_t place;
     unsigned count = cuda::warp_threads;

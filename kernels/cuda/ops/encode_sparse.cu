@@ -14,7 +14,7 @@ namespace {
 
 // ---- helpers ----------------------------------------------------------------------------------------------------------
 
-// Those of at least a magnitude, or, with `top`, those above its magnitude and the first ones of it.
+// Elements of at least a magnitude, or, with `top`, those above its magnitude and the first ones of it.
 struct chosen_elements {
     std::uint32_t least;
     const cuda::selection* top = nullptr;
@@ -56,7 +56,7 @@ struct chunk_sizes {
     }
 };
 
-// What the payload must take, told of those that are chosen.
+// The count that the payload must take, told of those that are chosen.
 struct expected_count {
     std::size_t count;
     bool is_exact;              // no more either

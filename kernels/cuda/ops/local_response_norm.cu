@@ -43,7 +43,7 @@ struct response_norm {
         : at{cuda::flat_images(images), s.block}, window{s, images},
           share{s.alpha / static_cast<float>(s.size)}, beta{s.beta}, k{s.k} {}
 
-    // What f(offset) gives for the channels of a range, at the pixel of `p`.
+    // The sum of f(offset) over the channels of a range, at the pixel of `p`.
     template <class Function>
     __device__ float sum_over(typename response_window<Index>::range channels, Index sample,
                               const typename cuda::image_places<Index>::place& p,
@@ -75,7 +75,7 @@ struct forward_pass {
     }
 };
 
-// What an element's own norm gives to its gradient, and what it gives to those of its neighbours. input_gradient may be
+// The share of an element's own norm in its gradient, and what it gives to those of its neighbours. input_gradient may be
 // output_gradient.
 template <class Index>
 struct own_gradient_pass {

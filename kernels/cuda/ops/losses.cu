@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t loss_blocks_max = 1024; // that sum losses: enough to fill a GPU
 
-// What is seen of the logits of a row.
+// A view of the logits of a row.
 struct row_view {
     float largest = -FLT_MAX;
     float total = 0; // of exp(logit - largest)
@@ -102,7 +102,7 @@ __global__ void cross_entropy_kernel(cross_entropy_task t) {
     }
 }
 
-// Of numbers that all blocks have, beside one another.
+// The part of a block in numbers that all blocks have, beside one another.
 struct part_of_block {
     const double* sums;
     std::size_t blocks;

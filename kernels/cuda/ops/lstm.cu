@@ -14,7 +14,7 @@ using cuda::sigmoid;
 
 // ---- kernels ----------------------------------------------------------------------------------------------------------
 
-// Of one position of all samples.
+// The step of one position of all samples.
 template <class Index>
 struct forward_step {
     cuda::divisor<Index> by_width;

@@ -19,7 +19,7 @@ struct max_pool_windows {
           rows{images[2], s.kernel, s.stride, s.padding}, columns{images[3], s.kernel, s.stride,
                                                                   s.padding} {}
 
-    // Of a pixel in a window.
+    // The position of a pixel in a window.
     __device__ Index position(Index wy, Index wx, Index y, Index x) const {
         return (y - rows.begin(wy)) * rows.window() + (x - columns.begin(wx));
     }

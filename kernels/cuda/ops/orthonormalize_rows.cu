@@ -36,7 +36,7 @@ struct keep_square {
     __device__ void operator()(std::size_t row, double sum) const { m.squares[row] = sum; }
 };
 
-// Of the row whose turn it is with itself and each later one.
+// Products of the row whose turn it is with itself and each later one.
 struct product {
     row_matrix m;
     std::size_t turn;
@@ -66,7 +66,7 @@ __global__ void each_of_rows_kernel(std::size_t rows, std::size_t columns, Funct
         function(row, column);
 }
 
-// Of later rows, as of row turn + 1 + row.
+// Subtracts from later rows, as from row turn + 1 + row.
 struct subtraction {
     row_matrix m;
     std::size_t turn;

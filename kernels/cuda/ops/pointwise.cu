@@ -37,7 +37,7 @@ __device__ float value_of(pointwise function, float x) {
     return tanhf(x);
 }
 
-// Of the output where it is kept, else of the input.
+// The slope at the output where that is kept, else at the input.
 __device__ float slope_of(pointwise function, float kept) {
     switch (function) {
     case pointwise::relu:

@@ -72,7 +72,7 @@ struct plus_moments {
     }
 };
 
-// What elements are cut at: so many standard deviations.
+// Elements are cut at so many standard deviations.
 struct clip_limit {
     double clip, count;
     float* limit;

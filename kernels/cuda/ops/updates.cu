@@ -42,7 +42,7 @@ struct moments_rule {
 
 // ---- kernels ----------------------------------------------------------------------------------------------------------
 
-// Of weight, gradient and state, new weight and new state. The bits are those of the CPU back end.
+// Operands are weight, gradient and state, new weight and new state. The bits are those of the CPU back end.
 
 template <unsigned States>
 struct sgd_step { // with a velocity or none

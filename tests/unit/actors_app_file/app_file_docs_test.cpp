@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
     BOOST_TEST(explain("train.clip")->find("over the weights of each stage") != std::string::npos);
     BOOST_TEST(explain("train.batch_growth")->find("every_epochs  Epochs between two") !=
                std::string::npos);
-    BOOST_TEST(explain("train.schedule")->find("one step per minibatch") != std::string::npos);
+    BOOST_TEST(explain("train.schedule")->find("minibatch by minibatch") != std::string::npos);
     BOOST_TEST(explain("model")->find("layers     Layers in order") != std::string::npos);
     BOOST_TEST(explain("model.layers")->find("exactly one of:\n    conv2d ") != std::string::npos);
     const std::string data = *explain("data");

@@ -1,6 +1,8 @@
 // What an app file says that is right by its letters: noted, or refused for the data that it is given.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 #include "actors/training/plan/training_app.hpp"
 
 using namespace troupe;
@@ -62,6 +64,85 @@ BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
                boost::test_tools::per_element());
     BOOST_TEST(notes("stages: 2, activations: bf16").empty());
     BOOST_TEST(notes("activations: bf16").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_schedule_without_effect_or_with_epochs_at_rate_0_is_noted) {
+    const auto notes = [](const std::string& schedule, std::uint32_t epochs,
+                          const app_settings& settings = {}) {
+        app_settings all{"train.schedule=" + schedule, "train.epochs=" + std::to_string(epochs)};
+        all.insert(all.end(), settings.begin(), settings.end());
+        std::string text;
+        for (const std::string& note :
+             parse_training("troupe: 1\n" + data_line + model_lines + train_line, "app.yaml", all)
+                 .value()
+                 .notes(60)) // four minibatches of 16
+            text += note + "\n";
+        return text;
+    };
+    const auto begin = [](const std::string& note, const std::string& words) {
+        BOOST_TEST(note.starts_with("--set train.schedule: " + words), note);
+        BOOST_TEST(std::ranges::count(note, '\n') == 1);
+    };
+    const std::string one_step = "{step: {every_epochs: 2}}";
+    for (const char* good : {"constant", "{cosine: {}}", "{polynomial: {power: 2}}"})
+        for (const std::uint32_t epochs : {1u, 3u})
+            BOOST_TEST(notes(good, epochs) == "");
+    BOOST_TEST(notes(one_step, 3) == "");
+    // The rate of all minibatches is one.
+    const std::string without_effect = "without effect: the learning rate over 8 minibatches is ";
+    begin(notes(one_step, 2), without_effect + "0.1; ");
+    begin(notes("{step: {every_epochs: 1, factor: 1}}", 2), without_effect);
+    begin(notes("{cosine: {final_factor: 1}}", 2), without_effect);
+    begin(notes("{polynomial: {power: 0}}", 2), without_effect);
+    begin(notes("{cosine: {}}", 2, {"train.optimizer.sgd.learning_rate=0"}),
+          without_effect + "0; ");
+    begin(notes("{cosine: {}}", 1, {"train.warmup_minibatches=3"}),
+          "without effect: the learning rate over 1 minibatch after the warm-up is 0.1; ");
+    begin(notes(one_step, 3, {"train.warmup_minibatches=4"}),
+          "without effect: the learning rate over 8 minibatches after the warm-up is 0.1; ");
+    begin(notes("{cosine: {}}", 2, {"train.warmup_minibatches=8"}), "begins after the warm-up");
+    // Epochs that change nothing.
+    begin(notes("{step: {every_epochs: 2, factor: 0}}", 4),
+          "the learning rate is 0 from epoch 3 of 4 on");
+    const app_settings whole = {"train.batch=60"}; // one minibatch is an epoch
+    begin(notes("{cosine: {}}", 3, whole), "the learning rate is 0 from epoch 3 of 3 on");
+    BOOST_TEST(notes("{cosine: {final_factor: 0.01}}", 3, whole) == "");
+    const app_settings four = {"topology.replicas=4"}; // one update is an epoch
+    begin(notes("{cosine: {}}", 3, four), "the learning rate is 0 from epoch 3 of 3 on");
+    BOOST_TEST(notes("{cosine: {}}", 3, {"topology.replicas=2"}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(elastic_averaging_that_is_rare_or_swings_is_noted) {
+    const auto notes = [](const std::string& settings, const std::string& more = "momentum: 0") {
+        const std::string topology =
+            "topology: {replicas: 4, sync: {elastic_averaging: {" + settings + "}}}\n";
+        std::string text;
+        for (const std::string& note :
+             parse_training("troupe: 1\n" + data_line + model_lines +
+                                "train: {batch: 16, optimizer: {sgd: {learning_rate: 0.1, " + more +
+                                "}}}\n" + topology,
+                            "app.yaml")
+                 .value()
+                 .notes(640)) // ten updates of each replica
+            text += note + "\n";
+        return text;
+    };
+    const std::string nesterov = "momentum: 0.9, nesterov: true";
+    for (const char* good : {"period: 10", "period: 10, synchronous: true", "period: 2, rate: 1",
+                             "period: 1", "period: 1, rate: 0.66"})
+        BOOST_TEST(notes(good) == "");
+    BOOST_TEST(notes("period: 1, rate: 0.4", nesterov) == "");
+    for (const char* rare : {"period: 11", "period: 11, synchronous: true"})
+        BOOST_TEST(notes(rare).find("a replica makes 10 updates in an epoch, fewer than the 11") !=
+                   std::string::npos);
+    const auto swings = [&](const std::string& note, const std::string& above) {
+        BOOST_TEST(note.find("the learning rate times the curvature of the loss is above " + above +
+                             ";") != std::string::npos,
+                   note);
+    };
+    swings(notes("period: 1, rate: 0.9"), "0.36"); // (4 - 4 * 0.9) / (2 - 0.9)
+    swings(notes("period: 1, rate: 0.5", nesterov), "0.9");
+    swings(notes("period: 1, rate: 0.35, synchronous: true"), "0.83");
 }
 
 BOOST_AUTO_TEST_CASE(data_keys_without_effect_are_noted) {

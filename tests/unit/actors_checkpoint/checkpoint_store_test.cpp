@@ -260,14 +260,94 @@ BOOST_AUTO_TEST_CASE(a_save_that_fails_leaves_the_last_checkpoint_and_nothing_el
             saved.failure().message().find("manifest.json") != std::string::npos;
         BOOST_TEST(in_manifest == (bytes == whole_stage));
         BOOST_TEST(saved.failure().message().find(
-                       "cannot be written: File too large; free some space or choose another "
-                       "checkpoint.directory") != std::string::npos,
+                       "cannot be written: File too large; raise the limit on the size of files") !=
+                       std::string::npos,
                    saved.failure().message());
         BOOST_TEST(names() == strings{"epoch-0001"}, boost::test_tools::per_element());
         BOOST_TEST(read(folder / "epoch-0001/manifest.json") == before);
         BOOST_TEST(load_checkpoint(store.latest()->value()).ok());
     }
     BOOST_TEST(save(store, progress_of(2, 200), 2).ok());
+}
+
+// As a shell's ulimit -n, or too many files elsewhere in the process, make it.
+BOOST_AUTO_TEST_CASE(a_save_that_may_open_no_file_says_so_and_the_next_one_may) {
+    auto store = open();
+    BOOST_REQUIRE(save(store, progress_of(1, 100), 2).ok());
+    rlimit old{};
+    getrlimit(RLIMIT_NOFILE, &old);
+    const rlimit none{0, old.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    const auto refused = save(store, progress_of(2, 200), 2);
+    setrlimit(RLIMIT_NOFILE, &old);
+    BOOST_REQUIRE(!refused.ok());
+    BOOST_TEST((refused.failure().code() == errc::io));
+    BOOST_TEST(refused.failure().message().find("raise the limit on open files (ulimit -n)") !=
+                   std::string::npos,
+               refused.failure().message());
+    BOOST_TEST(names() == strings{"epoch-0001"}, boost::test_tools::per_element());
+    BOOST_TEST(save(store, progress_of(2, 200), 2).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_that_is_gone_is_told_and_used_again_once_it_is_there) {
+    auto store = checkpoint_store::open({folder / "saved", 2}).value();
+    BOOST_REQUIRE(save(store, progress_of(1, 100), 2).ok());
+    fs::rename(folder / "saved", folder / "elsewhere");
+    for (const bool is_file : {false, true}) {
+        if (is_file)
+            std::ofstream{folder / "saved"} << "a file, where the folder was";
+        const auto refused = save(store, progress_of(2, 200), 2);
+        BOOST_REQUIRE(!refused.ok());
+        BOOST_TEST((refused.failure().code() == errc::io));
+        BOOST_TEST(refused.failure().message().find(
+                       "saved: the folder for checkpoints is gone; ") != std::string::npos,
+                   refused.failure().message());
+    }
+    fs::remove(folder / "saved");
+    fs::create_symlink(folder / "elsewhere", folder / "saved");
+    BOOST_REQUIRE(save(store, progress_of(2, 200), 2).ok());
+    BOOST_TEST(fs::exists(folder / "elsewhere/epoch-0002/manifest.json"));
+    const auto second = checkpoint_store::open({folder / "elsewhere", 2});
+    BOOST_REQUIRE(!second.ok());
+    BOOST_TEST((second.failure().code() == errc::usage));
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_that_another_run_has_meanwhile_is_left_to_it) {
+    auto store = checkpoint_store::open({folder / "saved", 2}).value();
+    BOOST_REQUIRE(save(store, progress_of(1, 100), 2).ok());
+    fs::rename(folder / "saved", folder / "elsewhere");
+    {
+        auto other = checkpoint_store::open({folder / "saved", 2}).value();
+        BOOST_REQUIRE(save(other, progress_of(7, 700), 2).ok());
+        const auto refused = save(store, progress_of(2, 200), 2);
+        BOOST_REQUIRE(!refused.ok());
+        BOOST_TEST((refused.failure().code() == errc::io)); // it may be tried again
+        BOOST_TEST(refused.failure().message().find("another run saves its checkpoints here") !=
+                   std::string::npos);
+    }
+    BOOST_TEST(save(store, progress_of(2, 200), 2).ok());
+}
+
+// Such as one on a file system that was read-only for a while, so that nothing could be removed either.
+BOOST_AUTO_TEST_CASE(what_a_failed_save_could_not_remove_does_not_fail_the_next_one) {
+    auto store = open();
+    fs::create_directories(folder / ".partial-epoch-0001/stage-0-of-2.safetensors");
+    BOOST_TEST(save(store, progress_of(1, 100), 2).ok());
+    BOOST_TEST(names() == strings{"epoch-0001"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_saved_though_an_older_one_cannot_be_deleted) {
+    auto store = open(1);
+    BOOST_REQUIRE(save(store, progress_of(1, 100), 1).ok());
+    fs::create_directories(folder / ".deleted-epoch-0001/in the way");
+    auto writer = store.begin(progress_of(2, 200), 1).value();
+    BOOST_REQUIRE(writer.write_stage(stage_index{0}, stage_of(0, true)).ok());
+    BOOST_TEST(writer.commit().ok());
+    const auto deleted = store.delete_older();
+    BOOST_REQUIRE(!deleted.ok());
+    BOOST_TEST(deleted.failure().message().find("epoch-0001: cannot be deleted: ") !=
+               std::string::npos);
+    BOOST_TEST(store.latest()->value().progress.epochs_done == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(damaged_tensors_are_refused) {

@@ -28,6 +28,28 @@ BOOST_AUTO_TEST_CASE(a_manifest_need_not_name_the_minibatches_of_the_epoch) {
                    .find("more than minibatches_done") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_manifest_need_not_say_how_many_epochs_the_run_was_to_have) {
+    auto store = open();
+    checkpoint_progress progress = progress_of(1, 100);
+    progress.epochs = 7;
+    const auto saved = *save(store, progress, 1);
+    BOOST_TEST((store.latest()->value().progress == progress));
+    const std::string manifest = read(saved.folder / "manifest.json");
+    const auto with = [&](const std::string& to) {
+        std::string text = manifest;
+        const std::string line = "  \"epochs\": 7,\n";
+        BOOST_REQUIRE(text.find(line) != std::string::npos);
+        overwrite(saved.folder / "manifest.json", text.replace(text.find(line), line.size(), to));
+        return read_manifest(saved.folder);
+    };
+    BOOST_TEST(with("")->progress.epochs == 0u);
+    for (const char* none : {"-1", "4294967296", "7.5", "\"7\"", "null"})
+        BOOST_TEST(with("  \"epochs\": " + std::string{none} + ",\n")
+                       .failure()
+                       .message()
+                       .ends_with("epochs is no number of epochs"));
+}
+
 BOOST_AUTO_TEST_CASE(the_hash_of_the_vocabulary_is_kept_where_there_is_one) {
     auto store = open();
     checkpoint_progress progress = progress_of(1, 100);

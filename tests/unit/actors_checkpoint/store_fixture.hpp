@@ -84,7 +84,10 @@ struct store_fixture {
                                                    stage_of(s, with_momentum));
                 !written)
                 return written.failure();
-        return writer->commit();
+        auto info = writer->commit();
+        if (auto deleted = store.delete_older(); info && !deleted)
+            return deleted.failure();
+        return info;
     }
 
     std::vector<std::string> names() const {

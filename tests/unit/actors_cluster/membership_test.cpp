@@ -118,13 +118,13 @@ BOOST_AUTO_TEST_CASE(joining_fails_when_the_first_member_cannot_be_reached_and_n
 BOOST_AUTO_TEST_CASE(a_node_is_silent_after_the_timeout_and_reported_once) {
     heartbeat_judge judge{{.interval = 500ms, .timeout = 3s}};
     time_point now{};
-    judge.heard(node_id{1}, now);
-    judge.heard(node_id{2}, now);
+    judge.watch(node_id{1}, peer_role::member, now);
+    judge.watch(node_id{2}, peer_role::member, now);
     std::vector<node_id> silent;
     for (int i = 0; i < 20; ++i) {
         now = now + 500ms;
         judge.heard(node_id{1}, now);
-        for (const node_id node : judge.tick(now)) {
+        for (const node_id node : judge.tick(now).lost) {
             silent.push_back(node);
             BOOST_TEST(now.ns == 3'500'000'000);
         }
@@ -136,22 +136,52 @@ BOOST_AUTO_TEST_CASE(late_news_does_not_make_a_node_look_silent) {
     heartbeat_judge judge{{.interval = 500ms, .timeout = 3s}};
     time_point now{};
     const time_point long_ago = now;
+    judge.watch(node_id{1}, peer_role::member, now);
     judge.heard(node_id{1}, now = now + 10s);
     judge.heard(node_id{1}, long_ago);
-    BOOST_TEST(judge.tick(now).empty());
+    BOOST_TEST(judge.tick(now).lost.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_judge_that_slept_blames_nobody) {
     heartbeat_judge judge{{.interval = 500ms, .timeout = 3s}};
     time_point now{};
-    judge.heard(node_id{1}, now);
+    judge.watch(node_id{1}, peer_role::member, now);
     judge.tick(now = now + 500ms);
-    BOOST_TEST(judge.tick(now = now + 60s).empty());
-    BOOST_TEST(judge.tick(now = now + 500ms).empty());
+    BOOST_TEST(judge.tick(now = now + 60s).lost.empty());
+    BOOST_TEST(judge.tick(now = now + 500ms).lost.empty());
     for (int i = 0; i < 6; ++i)
         now = now + 500ms, judge.tick(now);
-    BOOST_TEST(
-        judge.tick(now + 500ms).empty()); // reported in the loop, once the time-out passed anew
+    // Reported in the loop, once the time-out passed anew.
+    BOOST_TEST(judge.tick(now + 500ms).lost.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_judge_that_slept_before_its_first_tick_blames_nobody) {
+    heartbeat_judge judge{{.interval = 500ms, .timeout = 3s}};
+    time_point now{};
+    judge.watch(node_id{1}, peer_role::member, now);
+    BOOST_TEST(judge.tick(now = now + 10s).lost.empty());
+    BOOST_TEST(judge.tick(now = now + 500ms).lost.empty());
+}
+
+// Each time that it falls silent is told once.
+BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_is_waited_for) {
+    heartbeat_judge judge{{.interval = 500ms, .timeout = 3s, .run_timeout = 20s}};
+    const node_id run{7};
+    time_point now{};
+    judge.watch(run, peer_role::client, now);
+    std::vector<double> waited_at, lost_at;
+    for (int i = 0; i < 80; ++i) {
+        now = now + 500ms;
+        if (i == 29) // goes on after 15 s, and is stopped again
+            judge.heard(run, now);
+        const auto silent = judge.tick(now);
+        if (!silent.waiting.empty())
+            waited_at.push_back(static_cast<double>(now.ns) / 1e9);
+        if (!silent.lost.empty())
+            lost_at.push_back(static_cast<double>(now.ns) / 1e9);
+    }
+    BOOST_TEST(waited_at == (std::vector<double>{3.5, 18.5}), boost::test_tools::per_element());
+    BOOST_TEST(lost_at == std::vector<double>{35.5}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "actors/cluster/cluster_actor.hpp"
 #include "actors/runtime/failure.hpp"
@@ -18,6 +19,8 @@ struct news_log {
     std::vector<std::string> addresses; // of those who joined
     std::vector<std::string> lost;      // "NAME code"
     std::size_t lists = 0;
+    std::set<node_id> members; // now, as it was told
+    std::set<node_id> ever;    // members at any time
 };
 
 class subscriber_actor final : public actor {
@@ -32,15 +35,26 @@ class subscriber_actor final : public actor {
     void on_start() override {
         send({self().node, well_known::cluster}, frame_builder<proto::Subscribe>{});
     }
-    void list(proto::MemberList::Reader, const frame&) { ++log_.lists; }
+    void list(proto::MemberList::Reader list, const frame&) {
+        ++log_.lists;
+        for (const auto member : list.getMembers())
+            add(node_id{member.getNode()});
+    }
     void joined(proto::NodeJoined::Reader news, const frame&) {
         log_.joined.push_back(news.getMember().getName());
         log_.addresses.push_back(news.getMember().getAddress());
+        add(node_id{news.getMember().getNode()});
     }
     void lost(proto::NodeLost::Reader news, const frame&) {
         log_.lost.push_back(std::string{news.getName().cStr()} + " " +
                             std::string{to_string(read_failure(news.getFailure()).code())});
+        log_.members.erase(node_id{news.getNode()});
     }
+    void add(node_id node) {
+        log_.members.insert(node);
+        log_.ever.insert(node);
+    }
+
     news_log& log_;
 };
 
@@ -52,11 +66,13 @@ struct simulated_cluster {
 
     explicit simulated_cluster(simulator_options options = {}) : sim{std::move(options)} {}
 
-    node_runtime& add(const std::string& name, const std::string& join = {}) {
-        return sim.add_node(name, peer_role::member, [&](node_runtime& node) {
+    node_runtime& add(const std::string& name, const std::string& join = {},
+                      peer_role role = peer_role::member) {
+        return sim.add_node(name, role, [&](node_runtime& node) {
             node.spawn_as<cluster_actor>(
                 well_known::cluster, "cluster",
                 cluster_options{
+                    .role = role,
                     .devices = {{"cpu:0", 1u << 20}},
                     .join = join,
                     .joined = [this, name](const result<void>& r) { outcome[name] = r; },

@@ -49,6 +49,19 @@ BOOST_AUTO_TEST_CASE(ignored_labels_need_no_output) {
     BOOST_TEST(fit_to_model(data, pixels, classes(2)).ok());
 }
 
+BOOST_AUTO_TEST_CASE(labels_of_which_none_counts_are_refused) {
+    BOOST_TEST(refusal(labelled({ignored_label, ignored_label}), pixels, classes(2)) ==
+               "data.idx.train_labels: labels.gz: no label counts: all are -1, which the loss "
+               "leaves out; give samples theirs");
+}
+
+BOOST_AUTO_TEST_CASE(labels_that_count_from_1_are_told_as_such) {
+    const std::string hint = "subtract 1 from each if they count from 1";
+    BOOST_TEST(refusal(labelled({1, 3, 2}), pixels, classes(3)).ends_with(hint));
+    BOOST_TEST(!refusal(labelled({1, 4, 2}), pixels, classes(3)).ends_with(hint));
+    BOOST_TEST(!refusal(labelled({0, 3, 2}), pixels, classes(3)).ends_with(hint));
+}
+
 BOOST_AUTO_TEST_CASE(the_values_between_the_windows_of_a_text_do_not_count) {
     const auto text = std::make_shared<const value_array>(bytes{1, 2, 3, 99, 4, 5, 6, 2});
     dataset data{"text", "data.text", 2, {}, {}};

@@ -73,34 +73,53 @@ names shown(const documents& all) {
     return rows;
 }
 
-names words_in(std::string_view text) {
-    text_words words{text};
-    names all;
-    while (const auto word = words.next())
-        all.emplace_back(*word);
-    return all;
-}
-
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(documents_of_words, document_files)
 
-BOOST_AUTO_TEST_CASE(words_are_runs_of_letters_in_lower_case) {
-    BOOST_TEST((words_in("Don't stop, x86-Prozessor: 3rd \"Way\"...") ==
-                names{"don", "t", "stop", "x", "prozessor", "rd", "way"}));
-    BOOST_TEST((words_in("Ärger ÉTÉ Ωmega Ёж Łódź ÿŸ ﬁn") ==
-                names{"ärger", "été", "ωmega", "ёж", "łódź", "ÿÿ", "ﬁn"}));
-    BOOST_TEST((words_in("a\u2014b\u00a0c\u00d7d \u0661 \u3002\u65e5\u672c\u3001\u8a9e") ==
-                names{"a", "b", "c", "d", "\u65e5\u672c", "\u8a9e"}));
-    BOOST_TEST((words_in("e\u0301t") == names{"e\u0301t"}));
-    BOOST_TEST(words_in("").empty());
-    BOOST_TEST(words_in(" 12 -- ").empty());
+BOOST_AUTO_TEST_CASE(stems_of_turkish_have_its_lower_case) {
+    document_settings settings = lines("KIZ kız IŞIK ışık İL il\n");
+    settings.words.stems = "turkish";
+    settings.words.stop_words = {plain("stop", "IŞIK\n"), "stop_words_file"};
+    BOOST_TEST((shown(read(settings)) == names{"il*2 kız*2"}));
+}
+
+BOOST_AUTO_TEST_CASE(spellings_of_a_word_count_as_one_and_most_of_them_name_it) {
+    const documents all = read(lines("STRASSE straße οδοσ Straße\nΟΔΟΣ οδος STRASSE STRASSE\n"));
+    BOOST_TEST((all.words == names{"strasse", "οδος"}));
+    BOOST_TEST((shown(all) == names{"strasse*3 οδος", "strasse*2 οδος*2"}));
+    BOOST_TEST((read(lines("STRASSE straße Straße\n")).words == names{"straße"}));
+    BOOST_TEST((read(lines("straße strasse\n")).words == names{"strasse"})); // the first in order
+    document_settings settings = lines("Straße STRASSE ﬁn weg\n");
+    settings.words.stop_words = {plain("stop", "strasse fin\n"), "stop_words_file"};
+    BOOST_TEST((read(settings).words == names{"weg"}));
+}
+
+BOOST_AUTO_TEST_CASE(marks_are_no_letters_of_a_length) {
+    document_settings settings = lines("ab की क m\u0303 मा\n");
+    settings.words.length_min = 2;
+    BOOST_TEST((read(settings).words == names{"ab"}));
 }
 
 BOOST_AUTO_TEST_CASE(runs_that_are_too_long_are_no_words) {
-    const std::string longest(word_bytes_max, 'x'), longer(word_bytes_max + 1, 'x');
-    BOOST_TEST(
-        (words_in("a " + longest + " " + longer + " b " + longer) == names{"a", longest, "b"}));
+    const auto letters = [](std::size_t count) {
+        std::string all;
+        while (count-- > 0)
+            all += "\u0e02"; // of Thai
+        return all;
+    };
+    const std::string longest = letters(word_characters_max),
+                      longer = letters(word_characters_max + 1);
+    const std::string text = "a " + longest + " " + longer + " b " + longer;
+    const documents all = read(lines(text + "\n" + longer + "\n"));
+    BOOST_TEST((all.words == names{"a", "b", longest}));
+    BOOST_TEST((all.words_too_long == 3 && all.left_out == 1));
+    const std::string sentence =
+        "1 run of more than 250 characters without a blank is no word, and is "
+        "left out; put blanks between words";
+    BOOST_TEST(why_too_long(1) == sentence);
+    BOOST_TEST(refused(lines(longer)).ends_with("; " + sentence));
+    BOOST_TEST(read(lines("a\n")).words_too_long == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(lines_are_documents_with_words_in_alphabetical_order) {
@@ -175,6 +194,9 @@ BOOST_AUTO_TEST_CASE(texts_that_are_not_utf8_are_refused_with_their_line) {
                "a: line 2: the byte 0xe9 is not UTF-8; convert the text, as by iconv -f latin1 -t "
                "utf-8");
     BOOST_TEST(refused(lines("\xc0\x80")).starts_with("a: line 1: the byte 0xc0"));
+    BOOST_TEST(refused(lines("ab\xed\xa0\x80")).starts_with("a: line 1: the byte 0xed"));
+    BOOST_TEST(refused(dictionary(std::string("a\0b", 3), "cat\tA\tD\n"))
+                   .starts_with("d.index: line 1: the text of \"cat\": a NUL byte, "));
     document_settings missing = lines("");
     missing.source = {folder() / "none", "lines"};
     BOOST_TEST(refused(missing, errc::io) == "lines: none: no such file");
@@ -219,9 +241,10 @@ BOOST_AUTO_TEST_CASE(wrong_lines_of_lda_c_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(wrong_vocabularies_are_refused) {
-    BOOST_TEST(refused(counts("1 0:1\n", "a\n\nb\n")) ==
-               "vocabulary: v: line 2: the word \"\"; a vocabulary has a word of 1 to 128 bytes in "
-               "UTF-8 in each line");
+    BOOST_TEST(
+        refused(counts("1 0:1\n", "a\n\nb\n")) ==
+        "vocabulary: v: line 2: the word \"\"; a vocabulary has a word of 1 to 2000 bytes in "
+        "UTF-8 in each line");
     BOOST_TEST(refused(counts("1 0:1\n", "a\x01\n"))
                    .starts_with("vocabulary: v: line 1: the word \"a\\x01\""));
     BOOST_TEST(refused(counts("1 0:1\n", "")) ==

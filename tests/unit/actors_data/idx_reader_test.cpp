@@ -51,7 +51,9 @@ BOOST_AUTO_TEST_CASE(a_label_file_is_no_image_file) {
     const auto l = plain("labels", idx_label_file({1}));
     BOOST_TEST(refusal_of(read_idx_images(l)) ==
                l + ": byte 0: not an IDX file of images: begins with "
-                   "00 00 08 01, expected 00 00 08 03");
+                   "00 00 08 01, expected 00 00 08 03; its elements are unsigned bytes in 1 "
+                   "dimension: is it "
+                   "another file's place?");
     const auto text = plain("text", "hello, world");
     BOOST_TEST(refusal_of(read_idx_labels(text))
                    .find(": byte 0: not an IDX file of labels: begins with 68 65 6c 6c") !=
@@ -134,7 +136,7 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_opened_are_named) {
     BOOST_TEST(refusal_of(read_idx_labels("/nonexistent/labels"), errc::io) ==
                "/nonexistent/labels: no such file");
     BOOST_TEST(refusal_of(read_idx_labels(folder()), errc::io) ==
-               folder().string() + ": not a file");
+               folder().string() + ": a folder, where a file is wanted");
 }
 
 BOOST_AUTO_TEST_CASE(the_key_that_names_a_wrong_file_is_said_though_both_name_the_same) {

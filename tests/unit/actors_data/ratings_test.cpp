@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(lines_that_are_no_ratings_are_refused) {
     BOOST_TEST(refused("1 2 1e99\n").starts_with("tr: line 1: the rating: 1e99 is no finite"));
     BOOST_TEST(refused("movie,title,year\n1,2,3\n") ==
                "tr: line 1: the columns \"movie\", \"title\", \"year\"; the first three are the "
-               "user, the item and the rating");
+               "user, the item and the rating: if they are, name them so, or leave this line out");
     BOOST_TEST(refused("") == "tr: line 1: the file holds no ratings");
     BOOST_TEST(refused("userId,movieId,rating\n") == "tr: the file holds no ratings");
     BOOST_TEST(refused(files("1 2 3\n", "\n")) == "test: te: line 1: the file holds no ratings");

@@ -231,23 +231,83 @@ BOOST_AUTO_TEST_CASE(the_vocabulary_is_made_once_and_then_loaded) {
         BOOST_TEST(entry.path() == model); // nothing is left beside it
 }
 
-BOOST_AUTO_TEST_CASE(text_that_cannot_be_used_is_refused_with_its_key_and_the_byte) {
+BOOST_AUTO_TEST_CASE(sentences_are_utf8_and_what_is_not_is_refused_with_its_line_and_byte) {
+    const auto with = [&](const std::string& second_line) {
+        return plain("odd.de", "ein\n" + second_line + "\ndrei\nvier\n");
+    };
+    const auto said = [&](const std::string& target) {
+        const std::string at = "data.translation.train_target: " + target + ": ";
+        const std::string all = refusal_of(
+            load({.train_source = en, .train_target = target, .vocabulary_file = model}));
+        BOOST_TEST(all.starts_with(at), all);
+        return all.substr(std::min(at.size(), all.size()));
+    };
+    const std::string advice = " is not UTF-8; convert the text, as by iconv -f latin1 -t utf-8";
+    BOOST_TEST(said(with("gr\xfc\xdf"
+                         "e")) == "line 2: the byte 0xfc" + advice);
+    BOOST_TEST(said(with("\xc0\xaf")) == "line 2: the byte 0xc0" + advice);         // overlong
+    BOOST_TEST(said(with("\xed\xa0\x80")) == "line 2: the byte 0xed" + advice);     // a surrogate
+    BOOST_TEST(said(with("\xf4\x90\x80\x80")) == "line 2: the byte 0xf4" + advice); // above all
+    BOOST_TEST(said(with("gr\xc3")) == "line 2: the byte 0xc3" + advice);           // cut
+    BOOST_TEST(said(with(std::string("z\0wei", 5))).starts_with("line 2: a NUL byte, "));
+    BOOST_TEST(said(plain("wide.de", "\xff\xfe"
+                                     "e")) ==
+               "line 1: the file is in UTF-16; convert it by iconv -f UTF-16 -t UTF-8");
+    BOOST_TEST(said(plain("old.de", "ein\rzwei\rdrei\rvier\r"))
+                   .starts_with("line 1: the lines end by carriage returns alone; "));
+    const auto both = plain("both.tsv", "the cat\tdie Katze\na dog\tein H\xfcnd\n");
+    BOOST_TEST(refusal_of(load({.train_source = both, .vocabulary_file = model})) ==
+               "data.translation.train_source: " + both + ": line 2: the byte 0xfc" + advice);
+    BOOST_TEST(!std::filesystem::exists(model));
+}
+
+BOOST_AUTO_TEST_CASE(line_ends_and_a_byte_order_mark_are_no_part_of_a_sentence) {
+    wanted w{.train_source = en, .train_target = de, .vocabulary_file = model};
+    const auto plainly = load(w);
+    BOOST_REQUIRE(plainly.ok());
+    std::string lines = "\xef\xbb\xbf";
+    for (const char c : german)
+        lines += c == '\n' ? "\r\n" : std::string(1, c);
+    w.train_target = plain("windows.de", lines);
+    const auto marked = load(w);
+    BOOST_REQUIRE(marked.ok());
+    for (std::size_t i = 0; i < 4; ++i)
+        BOOST_TEST((values_of<std::int32_t>(marked->train.labels, i) ==
+                    values_of<std::int32_t>(plainly->train.labels, i)));
+}
+
+BOOST_AUTO_TEST_CASE(pairs_with_one_sentence_are_left_out_and_counted) {
+    const wanted w{.train_source = plain("gaps.en", "the cat\n\n\na dog\n \n"),
+                   .train_target = plain("gaps.de", "die Katze\nder Hund\n\n \t\nein Hund"),
+                   .test_source = en,
+                   .test_target = de,
+                   .vocabulary_file = model};
+    const auto sets = load(w);
+    BOOST_REQUIRE_MESSAGE(sets.ok(), (sets.ok() ? "" : sets.failure().message()));
+    BOOST_TEST(sets->train.size() == 1u);
+    BOOST_TEST((sets->notes.size() > 1 &&
+                sets->notes[1] == "data.translation.train_source: " + w.train_source +
+                                      ": 3 of 4 pairs have one sentence, and are left out"));
+}
+
+BOOST_AUTO_TEST_CASE(text_that_cannot_be_used_is_refused_with_its_key_and_the_line) {
     const auto three = plain("three.de", "eins\nzwei\ndrei\n");
     BOOST_TEST(
         refusal_of(load({.train_source = en, .train_target = three, .vocabulary_file = model})) ==
-        "data.translation.train_target: " + three + ": byte 15: ends after 3 lines, but " + en +
-            " has 4; every line is the translation of the other file's");
+        "data.translation.train_target: " + three + ": line 3: the file ends after 3 lines, but " +
+            en + " has 4; every line is the translation of the other file's");
     const auto no_tab = plain("no.tsv", "a\tb\nno tab here\n");
-    BOOST_TEST(
-        refusal_of(load({.train_source = en,
-                         .train_target = de,
-                         .test_source = no_tab,
-                         .vocabulary_file = model}))
-            .find("data.translation.test_source: " + no_tab + ": byte 4: line 2 has no tab") == 0u);
+    BOOST_TEST(refusal_of(load({.train_source = en,
+                                .train_target = de,
+                                .test_source = no_tab,
+                                .vocabulary_file = model}))
+                   .find("data.translation.test_source: " + no_tab +
+                         ": line 2: no tab between two sentences; ") == 0u);
     const auto none = plain("none.tsv", "\n\n");
-    BOOST_TEST(refusal_of(load({.train_source = none, .vocabulary_file = model})) ==
-               "data.translation.train_source: " + none +
-                   ": byte 0: the file holds no pair of sentences");
+    BOOST_TEST(
+        refusal_of(load({.train_source = none, .vocabulary_file = model})) ==
+        "data.translation.train_source: " + none +
+            ": line 2: no line has a sentence and its translation; give some that have both");
     BOOST_TEST(
         refusal_of(
             load({.train_source = en, .train_target = "/nonexistent/x", .vocabulary_file = model}),

@@ -72,7 +72,7 @@ struct empty_shard : puppet_stage {
         options.workers = 2;
         options.shapes = {{2}};
         options.rules.optimizer = plain_sgd();
-        options.rates = [](const run_position&) { return 1.0f; };
+        options.rates = [](std::uint64_t) { return 1.0f; };
         options.compute = shared_device();
         shard = node.spawn<parameter_shard>("shard", std::move(options));
         watch(one, shard);

@@ -31,7 +31,7 @@ struct served_stage : puppet_stage {
         of_shard.rules.optimizer = make_optimizer(description.asReader());
         of_shard.workers = 2;
         of_shard.shapes = {{2}};
-        of_shard.rates = [](const run_position&) { return 1.0f; };
+        of_shard.rates = [](std::uint64_t) { return 1.0f; };
         of_shard.compute = shared_device();
         shard = node.spawn<parameter_shard>("shard", std::move(of_shard));
         parameter_cache_options of_cache;

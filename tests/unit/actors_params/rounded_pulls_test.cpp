@@ -38,7 +38,7 @@ struct rounding_shard : puppet_stage {
         options.rules.compensation = compensation;
         options.workers = 2;
         options.shapes = {{2}};
-        options.rates = [](const run_position&) { return 1.0f; };
+        options.rates = [](std::uint64_t) { return 1.0f; };
         options.compute = shared_device();
         shard = node.spawn<parameter_shard>("shard", std::move(options));
         watch(one, shard);

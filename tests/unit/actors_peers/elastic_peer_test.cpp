@@ -172,10 +172,4 @@ BOOST_AUTO_TEST_CASE(a_new_peer_begins_with_what_the_first_has) {
     BOOST_TEST(values_of(common[0]->tensors()[1]) == numbers{6});
 }
 
-BOOST_AUTO_TEST_CASE(with_the_first_replica_the_centre_is_lost) {
-    one_centre s{false, 1};
-    s.act(s.other, [](puppet& self) { self.quit(); });
-    s.check_ended("the first replica is lost, and with it the centre");
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "actors/peers/elastic_rule.hpp"
@@ -50,6 +51,36 @@ BOOST_AUTO_TEST_CASE(below_the_bound_replicas_come_to_rest_and_above_it_they_do_
             BOOST_TEST(distance_after(replicas, 1.02 * most, step, 10000) > 1e3);
             BOOST_TEST(static_cast<double>(elastic_rate(0, replicas)) < elastic_rate_max(replicas));
         }
+}
+
+// On step / 2 * x^2, whose gradient is step * x; all at once, or in turns.
+BOOST_AUTO_TEST_CASE(with_momentum_the_step_is_bounded_by_less) {
+    const auto distance = [](bool at_once, double rate, double nesterov, double step) {
+        constexpr std::size_t replicas = 4;
+        std::array<double, replicas> x{1, 0.9, 1.1, 0.8}, velocity{};
+        double centre = 0.5;
+        for (int update = 0; update < 4000; ++update) {
+            const double before = centre;
+            for (std::size_t r = 0; r < replicas; ++r) {
+                const double pull = rate * (x[r] - (at_once ? before : centre));
+                centre += pull;
+                const double gradient = step * x[r];
+                velocity[r] = nesterov * velocity[r] + gradient;
+                x[r] -= gradient + nesterov * velocity[r] + pull;
+            }
+        }
+        return std::abs(x[0]) + std::abs(centre);
+    };
+    for (const double nesterov : {0.0, 0.5, 0.9})
+        for (const double rate : {0.1, 0.225, 0.3}) {
+            const double all = elastic_step_max(4, rate, nesterov);
+            BOOST_TEST(distance(true, rate, nesterov, 0.97 * all) < 1e-3);
+            BOOST_TEST(!(distance(true, rate, nesterov, 1.03 * all) < 1e3));
+            const double each = elastic_step_max(1, rate, nesterov);
+            BOOST_TEST(distance(false, rate, nesterov, 0.97 * each) < 1e-3);
+            BOOST_TEST(!(distance(false, rate, nesterov, 1.03 * each) < 1e3));
+        }
+    BOOST_TEST(std::abs(elastic_rate_max(4, elastic_step_max(4, 0.3)) - 0.3) < 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(a_round_is_complete_when_all_that_live_have_come) {

@@ -30,7 +30,7 @@ struct played_stage : stage_port {
             std::make_shared<const stage_program>(stage_program::whole(model.build()).value());
         its_options.compute = world.shared_device();
         its_options.replica = {1, 2};
-        its_options.rates = [](const run_position& at) { return static_cast<float>(at.minibatch); };
+        its_options.rates = [](std::uint64_t minibatch) { return static_cast<float>(minibatch); };
         auto first = std::make_shared<weights>();
         first->version = weight_version{100};
         first->parameters = {world.floats({1, 2, 3, 4, 5, 6}), world.floats({7, 8})};

@@ -78,11 +78,11 @@ BOOST_AUTO_TEST_CASE(a_stage_with_replicas_has_so_many_times_the_rate_and_says_s
                                                      "(topology.pipeline.rate)\n";
         BOOST_TEST(said.find(line) > said.find("stage 1 on"));
         BOOST_TEST(said.find(line) < said.find("stage 2 on"));
-        BOOST_TEST(said.find("learning rate") == said.rfind("learning rate"));
+        BOOST_TEST(said.find("learning rate:") == said.rfind("learning rate:"));
     }
     const plan p = planned("rate: per_update, ");
     BOOST_TEST(p.stages[1].rate_factor == 1.f);
-    BOOST_TEST(describe(p).find("learning rate") == std::string::npos);
+    BOOST_TEST(describe(p).find("learning rate:") == std::string::npos);
 }
 
 // Copies of the whole are one stage with larger minibatches.

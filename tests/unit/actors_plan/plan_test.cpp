@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "actors/training/plan/plan.hpp"
+#include "actors/training/plan/plan_json.hpp"
 #include "schemas/base/random.hpp"
 #include "tests/support/pipeline_app.hpp"
 #include "tests/unit/actors_plan/plan_devices.hpp"
@@ -177,6 +178,41 @@ BOOST_AUTO_TEST_CASE(minibatches_that_grow_are_planned_for_at_their_largest) {
         std::string::npos);
     // An epoch for each size is not there.
     BOOST_TEST(planned("batch_growth: {every_epochs: 2, maximum: 20}").batch_max == 16u);
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_says_how_the_learning_rate_goes) {
+    const auto rate_by = [](const std::string& schedule, const std::string& warmup = "0") {
+        const app_settings settings{"train.schedule=" + schedule,
+                                    "train.warmup_minibatches=" + warmup};
+        const auto app =
+            parse_training(pipeline_app("pipedream", {3, 3}, 3), "app.yaml", settings).value();
+        const plan p = make_plan({app.app(), devices_of_nodes(2), {}}).value();
+        BOOST_TEST(describe(p).find("\n" + describe(p.rate) + "\n") != std::string::npos);
+        return std::pair{describe(p.rate), to_json(p)["learning_rate"].dump()};
+    };
+    const auto compare = [](const std::pair<std::string, std::string>& made, const char* words,
+                            const char* json) {
+        BOOST_TEST(made.first == words);
+        BOOST_TEST(made.second == json);
+    };
+    compare(rate_by("constant"), "learning rate 0.05",
+            R"({"full":0.05,"warmup_minibatches":0,"schedule":"constant","last":0.05})");
+    compare(rate_by("{cosine: {final_factor: 0.5}}", "7"),
+            "learning rate 0.05 after 7 minibatches of warm-up, down to 0.025 with the run's last "
+            "minibatch by cosine",
+            R"({"full":0.05,"warmup_minibatches":7,"schedule":"cosine","last":0.025})");
+    compare(rate_by("{polynomial: {}}", "1"),
+            "learning rate 0.05 after 1 minibatch of warm-up, down to 0 with the run's last "
+            "minibatch by polynomial",
+            R"({"full":0.05,"warmup_minibatches":1,"schedule":"polynomial","last":0.0})");
+    compare(rate_by("{polynomial: {power: 0}}"), "learning rate 0.05",
+            R"({"full":0.05,"warmup_minibatches":0,"schedule":"polynomial","last":0.05})");
+    compare(
+        rate_by("{step: {every_epochs: 3, factor: 0.1}}"),
+        "learning rate 0.05, times 0.1 after every 3 epochs",
+        R"({"full":0.05,"warmup_minibatches":0,"schedule":"step","every_epochs":3,"factor":0.1})");
+    BOOST_TEST(rate_by("{step: {every_epochs: 1}}").first ==
+               "learning rate 0.05, times 0.1 after every epoch");
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_says_when_products_are_rounded) {

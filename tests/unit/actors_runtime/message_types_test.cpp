@@ -37,8 +37,8 @@ BOOST_AUTO_TEST_CASE(a_field_that_holds_none_is_not_printed_and_a_zero_is) {
 
 BOOST_AUTO_TEST_CASE(all_ones_are_printed_where_they_are_a_value) {
     frame_builder<proto::StageOptions> stage;
-    stage.body().setMinibatches(~0ull);
-    BOOST_TEST(printed(std::move(stage)).find("minibatches = 18446744073709551615") !=
+    stage.body().setSamples(~0ull);
+    BOOST_TEST(printed(std::move(stage)).find("samples = 18446744073709551615") !=
                std::string::npos);
 }
 

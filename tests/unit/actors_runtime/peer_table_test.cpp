@@ -73,6 +73,13 @@ BOOST_AUTO_TEST_CASE(the_latest_reason_of_a_loss_is_known_until_many_others_are_
         BOOST_TEST((left->reason.code() == errc::lost));
     }
     BOOST_TEST(peers.why_not_up(b).message() == "node b is lost: second");
+    peers.add(named(b, "b"), {}, is_up); // which is there, and gives this node up
+    const auto left = peers.remove(b, error{errc::refused, "it gave up the connection"});
+    BOOST_REQUIRE(left);
+    BOOST_TEST(left->reason.message() == "node b: it gave up the connection");
+    BOOST_TEST((left->reason.code() == errc::refused));
+    peers.add(named(b, "b"), {}, is_up);
+    BOOST_TEST(peers.remove(b, error{errc::lost, "second"}).has_value());
     for (std::uint64_t other = 100; other < 164; ++other) {
         peers.add(named(node_id{other}, "other"), {}, is_up);
         peers.remove(node_id{other}, error{errc::lost, "it went"});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "actors/runtime/lost_nodes.hpp"
 #include "actors/runtime/message_types.hpp"
 #include "actors/runtime/node_core.hpp"
 #include "actors/runtime/simulator.hpp"
@@ -69,10 +70,12 @@ void for_each_node_local(Act act) {
     act.template operator()<proto::Reduce>();
     act.template operator()<proto::Reduced>();
     act.template operator()<proto::Refresh>();
+    act.template operator()<proto::SaveAgain>();
     act.template operator()<proto::ServerJoined>();
     act.template operator()<proto::StopRun>();
     act.template operator()<proto::TimeIsUp>();
     act.template operator()<proto::WorkDone>();
+    act.template operator()<proto::WriteEnd>();
 }
 
 // Takes all of it, and believes it.
@@ -104,14 +107,14 @@ BOOST_FIXTURE_TEST_CASE(what_never_leaves_a_node_is_refused_from_a_peer_and_coun
     a.send(stranger, probe(0));
     settle();
     BOOST_TEST(taken == 0u);
-    BOOST_TEST(b.statistics().frames_rejected == 28u);
-    BOOST_REQUIRE_EQUAL(log.rejected.size(), 28u);
+    BOOST_TEST(b.statistics().frames_rejected == 30u);
+    BOOST_REQUIRE_EQUAL(log.rejected.size(), 30u);
     BOOST_TEST(log.rejected[0] == "CommitDue never leaves its node");
 
     const auto neighbour = b.spawn<probe_actor>("neighbour", other, forge);
     b.send(neighbour, probe(0));
     settle();
-    BOOST_TEST(taken == 28u);
+    BOOST_TEST(taken == 30u);
 }
 
 BOOST_AUTO_TEST_CASE(exactly_what_the_schemas_mark_is_node_local) {
@@ -292,6 +295,27 @@ BOOST_FIXTURE_TEST_CASE(the_loss_of_a_node_is_told_to_everybody_who_watches_its_
     BOOST_TEST(log.downs[0].find("lost: node b is lost") != std::string::npos);
     BOOST_TEST(second_log.downs.size() == 1u);
     BOOST_TEST(a.peers().empty());
+}
+
+// An actor that fails, stops or was never there says nothing of its node, and one of a node's own never does.
+BOOST_FIXTURE_TEST_CASE(only_what_ends_with_its_node_is_lost_with_it, two_nodes) {
+    const actor_address there{b.node(), actor_number{99}}, here{a.node(), actor_number{99}};
+    const error gone{errc::lost, "gone"}, failed{errc::numeric, "failed"},
+        stopped{errc::cancelled, "stopped"};
+    for (const error& why : {gone, failed, stopped}) {
+        BOOST_TEST(!is_lost_with_node(a, there, why));
+        BOOST_TEST(!is_lost_with_node(a, here, why));
+    }
+    sim.kill(b);
+    settle();
+    a.send(there, probe(0)); // notices it
+    settle();
+    BOOST_TEST(a.peers().empty());
+    BOOST_TEST(is_lost_with_node(a, there, gone));
+    BOOST_TEST(is_lost_with_node(a, there, error{errc::refused, "node b: it gave up"}));
+    BOOST_TEST(!is_lost_with_node(a, there, failed)); // as it said before
+    BOOST_TEST(!is_lost_with_node(a, there, stopped));
+    BOOST_TEST(!is_lost_with_node(a, here, gone));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_node_that_stops_in_order_ends_its_actors_and_its_connections, two_nodes) {

@@ -81,6 +81,15 @@ BOOST_AUTO_TEST_CASE(documents_are_rows_of_counts_whose_work_is_their_words) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(runs_of_letters_that_are_left_out_are_noted) {
+    const std::string run(251, 'x');
+    data().initDocuments().setLines(plain("a", "cat " + run + "\ndog " + run + "\n"));
+    BOOST_TEST((open()->notes() ==
+                std::vector<std::string>{
+                    "data.documents.lines: 2 runs of more than 250 characters without a blank are "
+                    "no words, and are left out; put blanks between words"}));
+}
+
 BOOST_AUTO_TEST_CASE(settings_of_documents_are_those_of_the_app_file) {
     auto documents = data().initDocuments();
     documents.setLines(plain("a", "the cats sat quickly\ncat of it\nzoo cats zoo\n"));

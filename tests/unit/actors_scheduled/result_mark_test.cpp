@@ -32,7 +32,8 @@ class result_folder : public test::data_files {
         return checked ? "" : checked.failure().message();
     }
     void mark(const std::string& program = "lda") {
-        BOOST_REQUIRE(write_result_mark(folder(), result_mark_of(program, data()).value()).ok());
+        BOOST_REQUIRE(
+            write_result_mark(folder(), result_mark_of(program, data()).value(), {}).ok());
     }
 
   private:

@@ -118,8 +118,10 @@ BOOST_AUTO_TEST_CASE(what_a_scheduler_has_ended_with_comes_back) {
 BOOST_AUTO_TEST_CASE(the_newest_are_kept_by_their_numbers) {
     const temporary_folder folder;
     run_checkpoints store = opened(folder);
-    for (const std::uint64_t number : {9u, 100u, 1000u, 20000u})
+    for (const std::uint64_t number : {9u, 100u, 1000u, 20000u}) {
         BOOST_REQUIRE(store.save(commit_at(number)).ok());
+        BOOST_REQUIRE(store.delete_older().ok());
+    }
     BOOST_TEST(store.latest(memory()).value()->members[0].number == 20000u);
     std::size_t left = 0;
     for (const auto& entry : std::filesystem::directory_iterator{folder.path() / "saved"})

@@ -5,9 +5,13 @@
 #include <limits>
 
 #include "actors/training/epoch_tally.hpp"
+#include "actors/training/plan/planned_rate.hpp"
+#include "actors/training/plan/training_app.hpp"
+#include "tests/support/pipeline_app.hpp"
 #include "transport/frame/frame.hpp"
 
 using namespace troupe;
+using namespace troupe::test;
 using namespace std::chrono_literals;
 
 namespace {
@@ -21,6 +25,7 @@ epoch_tally tally_of_two(bool classifies = true) {
                         .stages = 2,
                         .leader = 1,
                         .classifies = classifies,
+                        .rates = {0.5f, 0.25f},
                         .version = weight_version{7},
                         .began = began}};
 }
@@ -68,6 +73,27 @@ BOOST_AUTO_TEST_CASE(minibatches_add_up_to_progress) {
     BOOST_TEST(progress.loss_sum == 4.0);
     BOOST_TEST(progress.correct.value() == 4u);
     BOOST_TEST((progress.elapsed == 2s));
+}
+
+BOOST_AUTO_TEST_CASE(an_epoch_tells_the_learning_rates_of_its_first_and_last_minibatch) {
+    const auto rates = [](const std::string& schedule, std::uint32_t epoch) {
+        const auto app = parse_training(pipeline_app("gpipe", {6}, 2), "app.yaml",
+                                        {"train.schedule=" + schedule})
+                             .value();
+        const auto run = run_shape::of(app.app().getTrain(), 24); // three minibatches an epoch
+        epoch_report report;
+        report.rates = rates_of(app.app(), run, epoch);
+        std::string text;
+        for (const named_number& n : news_of(report).numbers)
+            if (n.name.starts_with("learning_rate"))
+                text += (text.empty() ? "" : ", ") + n.name + " " +
+                        digits_of(static_cast<float>(n.value));
+        return text;
+    };
+    BOOST_TEST(rates("constant", 1) == "learning_rate 0.05");
+    BOOST_TEST(rates("{polynomial: {}}", 0) == "learning_rate 0.05, learning_rate_at_end 0.03");
+    BOOST_TEST(rates("{polynomial: {}}", 1) == "learning_rate 0.02, learning_rate_at_end 0");
+    BOOST_TEST(rates("{step: {every_epochs: 1}}", 1) == "learning_rate 0.005");
 }
 
 BOOST_AUTO_TEST_CASE(numbers_as_labels_are_never_right) {

@@ -27,6 +27,7 @@ struct saved_run {
         progress.seed = 5;
         progress.batch = 4;
         progress.train_samples = 32;
+        progress.epochs = of.app().getTrain().getEpochs();
         progress.model = render_app(of.app().getModel());
         progress.optimizer = active_key(of.app().getTrain().getOptimizer());
         const auto rule = make_optimizer(of.app().getTrain().getOptimizer());
@@ -126,6 +127,31 @@ BOOST_AUTO_TEST_CASE(state_that_another_optimizer_lacks_or_leaves_is_noted) {
     BOOST_TEST(opened->notes.at(0).ends_with(
         "another train.optimizer; its state is left out: momentum_buffer"));
     BOOST_TEST(opened->notes.at(1).ends_with("begins with zeros: exp_avg, exp_avg_sq"));
+}
+
+BOOST_AUTO_TEST_CASE(more_epochs_that_move_the_learning_rate_are_noted) {
+    const auto notes = [&](const std::string& schedule, const char* epochs) {
+        const app_settings settings{"train.schedule=" + schedule,
+                                    "train.epochs=" + std::string{epochs}};
+        const auto opened = open(true, settings);
+        BOOST_REQUIRE(opened.ok());
+        return opened->notes;
+    };
+    save(4); // 32 of 72 minibatches
+    const std::string line = "{polynomial: {}}";
+    BOOST_TEST(notes(line, "9").empty());
+    BOOST_TEST(notes("constant", "20").empty());
+    BOOST_TEST(notes("{step: {every_epochs: 2}}", "20").empty());
+    for (const char* schedule : {"{cosine: {}}", "{polynomial: {final_factor: 0.5}}"})
+        for (const char* epochs : {"8", "10"})
+            BOOST_TEST(notes(schedule, epochs).size() == 1u);
+    BOOST_TEST_REQUIRE(notes(line, "18").size() == 1u);
+    // 1 - 32 / 143 and 1 - 32 / 71 of 0.1
+    BOOST_TEST(notes(line, "18").at(0) ==
+               "--resume: " + at("epoch-0004") +
+                   " was saved by a run of 9 epochs, and this one has 18: polynomial "
+                   "(train.schedule) ends with its last minibatch, and so the learning rate goes "
+                   "on at 0.07762238 instead of 0.05492958");
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_named_with_the_older_one_to_go_on_from) {

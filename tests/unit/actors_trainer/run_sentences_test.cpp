@@ -71,6 +71,12 @@ BOOST_AUTO_TEST_CASE(a_loss_says_how_to_go_on) {
     const run_course unsaved{run_course_options{}};
     BOOST_TEST(how_to_go_on({unsaved, nothing}) ==
                "; nothing was saved: the app names no checkpoint.directory");
+    // Of a node that is there, nothing is lost.
+    const error refused{errc::refused, "node a: it gave up the connection"};
+    const error given_up = ended_by_loss({course, folder}, refused, "stage 0 on a/cpu:0");
+    BOOST_TEST((given_up.code() == errc::lost));
+    BOOST_TEST(given_up.message() == "node a: it gave up the connection; the last checkpoint is "
+                                     "saved/epoch-0001, go on from it with --resume");
 }
 
 BOOST_AUTO_TEST_CASE(a_node_carries_its_stages_and_a_stage_itself) {
@@ -116,6 +122,10 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_none_ask_for_another_learning_rate) {
                "last good checkpoint is saved/epoch-0001");
     const error other{errc::io, "no disk"};
     BOOST_TEST(advised({course, folder}, other, {}).message() == "no disk");
+    const error lost{errc::lost, "the device is gone"};
+    BOOST_TEST(advised({course, folder}, lost, {}).message() ==
+               "the device is gone; the last checkpoint is saved/epoch-0001, go on from it with "
+               "--resume");
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_goes_on_says_what_it_misses) {

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(name_columns_without_names_by_their_numbers) {
                std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(of_an_earlier_run_do_not_stay_where_they_no_longer_belong) {
+BOOST_AUTO_TEST_CASE(have_names_and_scales_only_where_the_columns_do) {
     saved_run run;
     const test::temporary_folder folder;
     scheduled::result_site site = run.site(folder.path());
@@ -135,9 +135,11 @@ BOOST_AUTO_TEST_CASE(of_an_earlier_run_do_not_stay_where_they_no_longer_belong) 
     BOOST_TEST(values == expected, boost::test_tools::per_element());
     site.column_names.clear();
     site.unit_norm = false;
+    const test::temporary_folder other;
+    site.directory = other.path();
     BOOST_REQUIRE(write_result(site, run.parts).ok());
-    BOOST_TEST(!std::filesystem::exists(folder.path() / "columns.txt"));
-    BOOST_TEST(!std::filesystem::exists(folder.path() / "scales.npy"));
+    BOOST_TEST(!std::filesystem::exists(other.path() / "columns.txt"));
+    BOOST_TEST(!std::filesystem::exists(other.path() / "scales.npy"));
 }
 
 BOOST_AUTO_TEST_CASE(are_refused_where_they_cannot_be_written_or_do_not_fit) {

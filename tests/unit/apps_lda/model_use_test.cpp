@@ -120,6 +120,17 @@ BOOST_AUTO_TEST_CASE(words_are_known_by_their_names) {
     used_model none{{{1, 1, 1, 0}}, 3};
     none.use.column_names = {"x", "y", "z"};
     BOOST_TEST((predict(none.use, table).failure().code() == errc::usage));
+    // Spelled otherwise, or as a version with other tables of letters did.
+    used_model other{{{0, 0, 1, 1, 1}}, 2};
+    other.write("words.txt", "\u01afớc\nước\nΣΑΣ\ncafe\u0301\n");
+    other.use.column_names = {"caf\u00e9", "σας"};
+    BOOST_REQUIRE(predict(other.use, table).ok());
+    BOOST_TEST(table.all[1][1] == 5.1 / 5.2, boost::test_tools::tolerance(0.01));
+    used_model exact{{{0, 0, 0}}, 1};
+    exact.write("words.txt", "WORD\nx\nword\ny\n");
+    exact.use.column_names = {"word"}; // is there as it is
+    BOOST_REQUIRE(predict(exact.use, table).ok());
+    BOOST_TEST(table.all[2][1] == 3.1 / 3.2, boost::test_tools::tolerance(0.01));
     // By number.
     used_model few{{{1, 1, 1, 0}}, 2}, many{{{1, 1, 1, 0}}, 5};
     BOOST_TEST(predict(few.use, table).ok());

@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(names_have_blanks_for_people_and_none_in_json) {
                                             {"log_loss", 2, proto::NumberStyle::PRECISE}};
     BOOST_TEST(words_of(numbers[0], "%f") == "training rmse 0.5");
     BOOST_TEST(words_of(numbers[1], "%f") == "log loss 2");
-    nlohmann::ordered_json line;
+    json line;
     add_numbers(line, numbers);
     BOOST_TEST(line.dump() == R"({"training_rmse":0.5,"log_loss":2.0})");
 }

@@ -243,14 +243,14 @@ BOOST_AUTO_TEST_CASE(closing_delivers_what_is_queued_and_then_says_goodbye) {
     BOOST_TEST(s.heard(1).lines.empty());
 }
 
-BOOST_AUTO_TEST_CASE(disconnecting_is_down_here_and_lost_there) {
+BOOST_AUTO_TEST_CASE(disconnecting_is_down_here_and_refused_there) {
     simulated_nodes s{2};
     s.connect(1, 2);
     s.end(1).disconnect(node_id{2}, error{errc::protocol, "nonsense"});
     BOOST_TEST(s.heard(1).lines.empty()); // not from within the call
     s.run();
     BOOST_TEST(s.heard(1).lines == lines{"down 2 protocol"});
-    BOOST_TEST(s.heard(2).lines == lines{"down 1 lost"});
+    BOOST_TEST(s.heard(2).lines == lines{"down 1 refused"});
 }
 
 BOOST_AUTO_TEST_CASE(a_bandwidth_spreads_frames_over_time) {

@@ -2,7 +2,9 @@
 
 #include <capnp/message.h>
 
-#include "actors/pipeline/run_shape.hpp"
+#include <algorithm>
+
+#include "kernels/optim/run_shape.hpp"
 
 using namespace troupe;
 
@@ -37,6 +39,7 @@ BOOST_AUTO_TEST_CASE(what_is_before_an_epoch_is_the_sum_of_the_epochs_before) {
             for (std::uint32_t epoch = 0; epoch < 20; ++epoch) {
                 BOOST_TEST(run.minibatches_before(epoch) == before);
                 before += run.minibatches_of(epoch);
+                BOOST_TEST(run.epoch_of(before - 1) == std::min(epoch, 12u));
             }
             BOOST_TEST(run.minibatches() == run.minibatches_before(12));
         }

@@ -1,6 +1,7 @@
-#include "actors/pipeline/run_shape.hpp"
+#include "kernels/optim/run_shape.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace troupe {
 
@@ -27,11 +28,11 @@ std::uint32_t largest_batch(proto::Train::Reader train) {
 }
 
 run_shape run_shape::of(proto::Train::Reader train, std::uint64_t samples) {
-    return {samples, train.getEpochs(), batch_sizes::of(train)};
+    return {.samples = samples, .epochs = train.getEpochs(), .batch = batch_sizes::of(train)};
 }
 
 std::uint64_t run_shape::minibatches_of(std::uint32_t epoch) const noexcept {
-    const std::uint64_t size = batch.at(epoch);
+    const std::uint64_t size = std::uint64_t{batch.at(epoch)} * together;
     return (samples + size - 1) / size;
 }
 
@@ -46,6 +47,19 @@ std::uint64_t run_shape::minibatches_before(std::uint32_t epoch) const noexcept 
         first = next;
     }
     return before;
+}
+
+run_shape run_shape::in_rounds_of(std::uint32_t minibatches) const noexcept {
+    run_shape rounds = *this;
+    rounds.together *= minibatches;
+    return rounds;
+}
+
+std::uint32_t run_shape::epoch_of(std::uint64_t minibatch) const noexcept {
+    const auto ends_before = [&](std::uint32_t epoch) {
+        return minibatches_before(epoch + 1) <= minibatch;
+    };
+    return *std::ranges::partition_point(std::views::iota(0u, epochs), ends_before);
 }
 
 } // namespace troupe

@@ -28,12 +28,18 @@ struct run_shape {
     std::uint64_t samples = 1; // per epoch
     std::uint32_t epochs = 1;
     batch_sizes batch;
+    // Minibatches that count as one, as those of replicas do which take turns; an epoch's last may have fewer.
+    std::uint32_t together = 1;
 
     static run_shape of(proto::Train::Reader train, std::uint64_t samples);
 
     std::uint64_t minibatches_of(std::uint32_t epoch) const noexcept;
     std::uint64_t minibatches_before(std::uint32_t epoch) const noexcept; // in all earlier epochs
     std::uint64_t minibatches() const noexcept { return minibatches_before(epochs); }
+    // The epoch that has this minibatch of the run; `epochs` for those behind its last.
+    std::uint32_t epoch_of(std::uint64_t minibatch) const noexcept;
+    // The same run, with so many times as many minibatches together.
+    run_shape in_rounds_of(std::uint32_t minibatches) const noexcept;
 };
 
 } // namespace troupe

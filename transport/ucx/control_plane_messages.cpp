@@ -1,0 +1,121 @@
+// The part of the control plane that takes the peers' messages.
+#include "transport/ucx/control_plane.hpp"
+
+#include <utility>
+
+#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/ucx/ucx_means.hpp"
+
+namespace troupe {
+
+namespace {
+
+std::string text(const ucx_version& v) {
+    return std::to_string(v.major) + "." + std::to_string(v.minor);
+}
+
+error other_ucx(const ucx_version& theirs) {
+    return {errc::refused, "it runs UCX " + text(theirs) + ", this side " + text(ucx_here()) +
+                               "; let all of a cluster find the same one (LD_LIBRARY_PATH)"};
+}
+
+} // namespace
+
+void control_plane::admit(connection& c, const hello_message& hello) {
+    if (c.state != phase::hello)
+        return end(c.id, error{errc::protocol, "a second hello"});
+    ucx_peer& peer = *c.peer;
+    if (hello.self.node == self_.node)
+        return end(c.id, error{errc::refused, "this address is the node itself"});
+    if (hello.ucx != ucx_here())
+        return end(c.id, other_ucx(hello.ucx));
+    peer.info = hello.self;
+    peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
+    c.routes = {hello.memory.has_value(), hello.rdma, hello.tcp};
+    if (means_.routes().shared_memory && hello.memory && is_seen(*hello.memory)) {
+        const auto ready = events_.route_found(c.peer, ucx_route::shared_memory);
+        if (!ready && !means_.routes().tcp)
+            return give_up(c, ready.failure());
+        if (!ready)
+            say_no_memory(ready.failure());
+        c.sees_memory = ready.ok();
+    }
+    c.state = phase::sight;
+    c.wire->send(sight_message{c.sees_memory});
+}
+
+void control_plane::give_up(connection& c, const error& why) {
+    c.wire->send(given_up_message{why.message()});
+    end(c.id, why);
+}
+
+void control_plane::say_no_memory(const error& why) {
+    if (!std::exchange(has_told_of_memory_, true) && options_.log)
+        options_.log("links to nodes of this machine go over TCP from now on: " + why.message());
+}
+
+void control_plane::admit(connection& c, const sight_message& sight) {
+    if (c.state != phase::sight)
+        return end(c.id, error{errc::protocol, "a sight out of turn"});
+    const auto route = route_between(means_.routes(), c.routes, c.sees_memory && sight.memory);
+    if (!route)
+        return end(c.id, route.failure());
+    // Called before the address is sent: the peer's first frame may overtake its own messages.
+    if (*route != ucx_route::shared_memory)
+        if (const auto ready = events_.route_found(c.peer, *route); !ready)
+            return give_up(c, ready.failure());
+    c.state = phase::worker;
+    c.wire->send(worker_message{c.peer->worker->address()});
+}
+
+void control_plane::admit(connection& c, const worker_message& worker) {
+    if (c.state != phase::worker)
+        return end(c.id, error{errc::protocol, "a worker out of turn"});
+    ucx_peer& peer = *c.peer;
+    peer.worker_address = worker.address;
+    c.state = phase::verdict;
+    if (self_.node > peer.info.node)
+        return; // the other node decides
+    if (up_.contains(peer.info.node)) {
+        c.wire->send(verdict_message::duplicate);
+        end_duplicate(c);
+    } else {
+        c.wire->send(verdict_message::accepted);
+        become_up(c);
+    }
+}
+
+void control_plane::admit(connection& c, verdict_message verdict) {
+    if (c.state != phase::verdict)
+        return end(c.id, error{errc::protocol, "a verdict out of turn"});
+    if (verdict == verdict_message::duplicate)
+        return end_duplicate(c);
+    // The other node has at most one connection: it has lost the earlier one.
+    if (const auto old = up_.find(c.peer->info.node); old != up_.end())
+        end(old->second, error{errc::lost, "it has made a new connection"});
+    become_up(c);
+}
+
+void control_plane::admit(connection& c, const goodbye_message& goodbye) {
+    if (c.state != phase::up)
+        return end(c.id, error{errc::protocol, "a goodbye out of turn"});
+    events_.peer_said_goodbye(c.peer, goodbye.frames);
+}
+
+void control_plane::admit(connection& c, alive_message) {
+    if (c.state != phase::up)
+        return end(c.id, error{errc::protocol, "a sign of life out of turn"});
+    events_.peer_said_alive(c.peer);
+}
+
+void control_plane::admit(connection& c, wired_message) {
+    if (c.state != phase::up)
+        return end(c.id, error{errc::protocol, "a Wired out of turn"});
+    c.peer->remote_is_wired = true;
+}
+
+void control_plane::admit(connection& c, const given_up_message& given_up) {
+    end(c.id, error{errc::refused, "it gave up the connection: " + given_up.why});
+}
+
+} // namespace troupe
