@@ -90,7 +90,7 @@ std::vector<solution> of(const std::vector<solution>& all, const number_range& r
     return own;
 }
 
-// What is true of the new run before its first probe.
+// Sets what is true of the new run before its first probe.
 void begin_anew(std::vector<double>& course, bool is_logistic, double rows) {
     if (course[has_begun] == 0) { // at the beginning
         std::ranges::fill(course, 0.0);
@@ -105,7 +105,7 @@ void begin_anew(std::vector<double>& course, bool is_logistic, double rows) {
         course[has_shifted] = 1;
 }
 
-// What the schedulers know of all variables.
+// The model as the schedulers know it, of all variables.
 struct whole_model {
     std::vector<double> course, values, facts, squares;
     std::vector<std::int32_t> entries;

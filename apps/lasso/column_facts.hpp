@@ -1,4 +1,4 @@
-// What is known of a column as a whole, and the column that the model sees: centred if there is an intercept, and then
+// Facts of a column as a whole, and the column that the model sees: centred if there is an intercept, and then
 // scaled to unit norm if data.scale says so. Pure values.
 #pragma once
 
@@ -23,7 +23,7 @@ struct column_facts {
     double curvature() const noexcept { return square / (scale * scale); } // of the model's column
 };
 
-// What differs from column to column of these two, relative to the square of the column, is rounding.
+// A difference between these two, relative to the square of the column, up to this is rounding.
 inline constexpr double constant_share = 1e-12;
 
 inline column_facts facts_of(double sum, double square, const column_form& form) noexcept {
@@ -41,8 +41,8 @@ inline column_facts facts_of_centred(double mean, double square, const column_fo
     return {mean, square, form.has_unit_norm && square > 0 ? std::sqrt(square) : 1.0, 0};
 }
 
-// Of the same column with other weights of the rows, whose sum is form.rows: what it is scaled by stays, and a column that
-// is not constant has a curvature, however little the weights leave of it.
+// Facts of the same column with other weights of the rows, whose sum is form.rows: what it is scaled by stays, and a column
+// that is not constant has a curvature, however little the weights leave of it.
 inline column_facts reweighted(const column_facts& facts, double sum, double square,
                                const column_form& form) noexcept {
     constexpr double least = 1e-280;

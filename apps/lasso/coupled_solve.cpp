@@ -20,7 +20,7 @@ struct effort {
 // Variables of a factor, at most: 31 MB with the room that it keeps.
 constexpr std::size_t factor_size_max = 1500;
 
-// What the columns of a set do to its gradients, apart from their means. A combination is X_S times one number for each
+// Effects of the columns of a set on its gradients, apart from their means. A combination is X_S times one number for each
 // variable.
 class by_products {
   public:
@@ -38,7 +38,7 @@ class by_products {
     void move(std::size_t i, double delta) {
         set_.products.add_row(i, -delta, set_.gradients.data());
     }
-    // Of some variables; the others' numbers are 0.
+    // Combines some variables; the others' numbers are 0.
     void combine(const std::vector<std::size_t>& some, const std::vector<double>& numbers) {
         std::ranges::fill(image_, 0.0);
         for (const std::size_t i : some)
@@ -269,7 +269,7 @@ class coordinate_descent {
         }
     }
 
-    // Of the step that has been multiplied.
+    // The decrease by the step that has been multiplied.
     double decrease_of_step() const {
         double decrease = 0;
         for (const std::size_t i : used_) {

@@ -25,7 +25,7 @@ struct coupled_set {
     std::vector<double> gradients;  // X_S'r
     std::vector<double> values;     // of the variables
 
-    // Of X_S'X_S.
+    // An entry of X_S'X_S.
     double coupling(std::size_t i, std::size_t j) const {
         return products.at(i, j) - means[i] * means[j];
     }
@@ -52,7 +52,7 @@ struct solve_outcome {
     std::size_t passes = 0;
 };
 
-// What may be kept from one penalty to the next, of the same set.
+// Memory that may be kept from one penalty to the next, for the same set.
 struct face_memory {
     face_factor factor;   // of the variables in use, once steps have cost as much as it does
     double l2 = 0;        // of the penalty, which is in the factor

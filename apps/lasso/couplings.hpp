@@ -62,11 +62,11 @@ class couplings {
     // Into the request: which of the columns `needed` are missing. `entries`: so many does a column have.
     void ask_for_columns(std::span<const std::int32_t> needed, const number_of_column& entries,
                          update_request& request);
-    // What has come. `scale`: what a column is divided by. Parts are the workers', in their order.
+    // Keeps what has come. `scale`: what a column is divided by. Parts are the workers', in their order.
     result<void> keep(const update_request& request, std::span<const update_partial> parts,
                       const number_of_column& scale);
 
-    // Of the request's variables: their products, and gradients that know of what is in flight.
+    // Completes the request's variables: their products, and gradients that know of what is in flight.
     result<void> complete(coupled_set& set, const update_request& request, const flight& f) const;
     // Passes over so many products, so that a scheduler is not busy for seconds.
     static std::size_t passes_for(std::size_t entries) noexcept;

@@ -22,7 +22,7 @@ class face_factor {
     // Factors the products of these variables, which rise: takes out those that are no more among them, and puts in those
     // that are new. One whose column follows from those before it, but for rounding, is left out. Returns the multiply-adds.
     double follow(const std::vector<std::size_t>& variables, const product_of& product);
-    // Of the products of these: so many multiply-adds does it take to make the factor anew.
+    // The number of multiply-adds that it takes to make the factor of the products of these anew.
     static double work(std::size_t variables) noexcept;
 
     // Solves products * x = numbers, a number for each variable in the factor's order; in place. Returns the multiply-adds.

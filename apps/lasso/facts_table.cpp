@@ -6,7 +6,7 @@ namespace troupe::lasso {
 
 result<void> facts_table::append(memory_pool& memory, bool are_weighted,
                                  scheduled::saved_part& to) const {
-    // What columns are divided by follows from their squares, but not from weighted ones.
+    // Scales of columns follow from their squares, but not from weighted ones.
     const bool has_scales = are_weighted && is_scaled_;
     const std::size_t each = numbers_of_each(is_centred_);
     const auto facts = [&](std::span<double> numbers) {

@@ -1,4 +1,4 @@
-// What is known of each of a scheduler's columns, in no more numbers than the model needs: 8 to 28 bytes each, as there may
+// Facts of each of a scheduler's columns, in no more numbers than the model needs: 8 to 28 bytes each, as there may
 // be millions. A value. Errors: errc::exhausted where the pool has no room for what is saved.
 #pragma once
 
@@ -33,12 +33,12 @@ class facts_table {
         if (is_sparse_)
             entries_[i] = static_cast<std::uint32_t>(facts.entries);
     }
-    // Of columns that are not constant.
+    // The number of columns that are not constant.
     std::size_t count_varying() const noexcept {
         return static_cast<std::size_t>(
             std::ranges::count_if(squares_, [](double square) { return square > 0; }));
     }
-    // Those that are new are of constant columns.
+    // New facts are those of constant columns.
     void resize(std::size_t count) {
         squares_.resize(count);
         means_.resize(is_centred_ ? count : 0);

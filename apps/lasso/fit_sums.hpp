@@ -1,4 +1,4 @@
-// What a probe finds of all rows, whatever the loss. Plain values.
+// Sums that a probe finds over all rows, whatever the loss. Plain values.
 #pragma once
 
 #include <algorithm>

@@ -59,9 +59,9 @@ class gathered_columns {
   public:
     gathered_columns(memory_pool& pool, std::size_t rows) : pool_{&pool}, rows_{rows} {}
 
-    // Those of these columns that are not there, rising, each once.
+    // The columns among these that are not there, rising, each once.
     std::vector<std::int32_t> missing(std::span<const std::int32_t> columns) const;
-    // What has come of `missing` columns: a part for each worker, in their order.
+    // Keeps what has come of `missing` columns: a part for each worker, in their order.
     result<void> keep(std::span<const std::int32_t> columns, std::span<const column_entries> parts);
     void clear();
 

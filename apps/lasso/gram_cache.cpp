@@ -64,7 +64,7 @@ class request_walk {
   public:
     explicit request_walk(const gram_request& request) : request_{request} {}
 
-    // Of the entry of this number, which is no smaller than the one before.
+    // The place of the entry of this number, which is no smaller than the one before.
     entry_place at(std::uint64_t number) {
         while (number >= begin_ + request_[block_].entries()) {
             begin_ += request_[block_++].entries();
@@ -106,7 +106,7 @@ gram_request gram_cache::ask(std::span<const std::int64_t> chosen,
     gram_request request;
     if (!new_rows.empty())
         ask_for(new_rows, columns, true, request);
-    // Of the others those that miss the same columns are asked for together.
+    // Others that miss the same columns are asked for together.
     std::map<place_list, place_list> alike;
     for (const std::size_t row : old_rows)
         if (place_list missed = needed.without(places_[row].known); !missed.empty())

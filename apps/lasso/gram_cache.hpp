@@ -45,15 +45,15 @@ class gram_cache {
     void make_room(std::span<const std::int64_t> chosen, std::span<const std::int32_t> partners,
                    const use& u);
 
-    // Of a variable that has a row, with itself; before it is asked for.
+    // Takes the product of a variable that has a row with itself; before it is asked for.
     void put_square(std::int64_t variable, double square);
 
-    // What is missing of the products of the chosen with one another and with their partners, which have room. It counts as
-    // there from now on.
+    // The request for missing products of the chosen with one another and with their partners, which have room. They
+    // count as there from now on.
     gram_request ask(std::span<const std::int64_t> chosen, std::span<const std::int32_t> partners);
 
-    // What has come: parts whose sums are the products. `scale(column)`: what the column is divided by. Products for which
-    // there is no place any more are left out. False if some are no numbers.
+    // Keeps what has come: parts whose sums are the products. `scale(column)`: what the column is divided by. Products for
+    // which there is no place any more are left out. False if some are no numbers.
     bool keep(const gram_request& request, std::span<const gram_part> parts,
               const std::function<double(std::int32_t)>& scale);
 
@@ -61,7 +61,7 @@ class gram_cache {
     result<std::vector<double>> gather(std::span<const std::int64_t> rows,
                                        std::span<const std::int32_t> columns) const;
     result<coupling_matrix> among(std::span<const std::int64_t> chosen) const;
-    // Of each row the sum of its products with the columns, each times its factor.
+    // The sum for each row of its products with the columns, each times its factor.
     result<std::vector<double>> sums_of(std::span<const std::int64_t> rows,
                                         std::span<const std::int32_t> columns,
                                         std::span<const double> factors) const;

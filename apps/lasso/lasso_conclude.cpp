@@ -12,12 +12,12 @@ namespace troupe::lasso {
 
 namespace {
 
-// Of the working set, over the variables in use, if columns are sparse: more are worth their while, as each costs little
-// beside a probe.
+// Growth of the working set, over the variables in use, if columns are sparse: more are worth their while, as each costs
+// little beside a probe.
 constexpr std::size_t sparse_growth = 3;
 constexpr double round_share = 1e-3; // of the gap that phases should come below, at most
 
-// Of the rows, at the first probe: all margins are 0 there, and all residuals 1/2 or -1/2, of rows of weight 1/4.
+// The share of ones at the first probe: all margins are 0 there, and all residuals 1/2 or -1/2, of rows of weight 1/4.
 double share_of_ones(const fit_sums& fit) {
     return 0.5 + fit.shift / 4;
 }
@@ -129,7 +129,7 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
     course_.may_gain = true;
     course_.used = all.used;
     course_.residual_square = all.fit.residual_square;
-    // Of the least squares problem.
+    // The bound of the least squares problem.
     course_.objective_bound = objective(all.fit.residual_square, all.coefficients, p);
     const auto used = static_cast<std::size_t>(all.used);
     // It grows also where it can no longer be one phase.

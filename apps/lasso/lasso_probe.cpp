@@ -10,7 +10,7 @@ namespace troupe::lasso {
 
 namespace {
 
-// Of all rows. Workers' squares are about their own means.
+// The fit to all rows. Workers' squares are about their own means.
 fit_sums fit_of(std::span<const probe_partial> partials, const scheduler_options& options) {
     fit_sums fit;
     double sum = 0;
@@ -122,7 +122,7 @@ lasso_scheduler::read_partials(std::span<const payload> partials) const {
     return parts;
 }
 
-// What the first probe tells of the columns and the targets; and, of weighted rows, what each tells of the columns.
+// Learns what the first probe tells of the columns and the targets; and, of weighted rows, what each tells of the columns.
 result<void> lasso_scheduler::learn(std::span<const probe_partial> partials, const fit_sums& fit) {
     const bool is_first = facts_.empty(), is_logistic = options_.settings.is_logistic();
     course_.weight = fit.weight;

@@ -11,7 +11,7 @@ namespace troupe::lasso {
 
 namespace {
 
-// What a column is divided by, by its facts; of one that is in no working set any more nothing is needed.
+// The scale of a column, by its facts; of one that is in no working set any more nothing is needed.
 template <class Facts>
 couplings::number_of_column scale_by(Facts facts_of) {
     return [facts_of](std::int32_t column) {
@@ -35,7 +35,7 @@ error not_chosen(std::uint64_t number) {
 
 result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
                                       std::span<const payload> partials) {
-    // What was restored may come from elsewhere, its phases from one place and what was chosen for them from another.
+    // Restored state may come from elsewhere, its phases from one place and what was chosen for them from another.
     const std::optional<own_phase> taken = under_way_.take(p.number);
     if (!taken)
         return not_chosen(p.number);
@@ -49,7 +49,7 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
         (request->by_columns && !options_.is_sized_by_work()) ||
         request->with_products != own.gradients.empty())
         return not_chosen(p.number);
-    // Of a problem that is no more; what the workers have computed is of another one.
+    // The phase is of a problem that is no more; what the workers have computed is of another one.
     if (own.round != course_.round)
         return change({own.number, false, {}, {}, own.round, false}, {});
     if (own.is_return) {

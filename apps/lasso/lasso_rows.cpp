@@ -292,7 +292,7 @@ result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t sched
     return to_payload(*options_.memory, {sums_, {}, {}, {}, {}, is_exact}, std::move(*sent));
 }
 
-// Of all columns.
+// Makes the facts of all columns.
 result<void> lasso_rows::make_facts() {
     if (auto weighed = weigh(); !weighed)
         return weighed;

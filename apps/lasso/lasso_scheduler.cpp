@@ -170,7 +170,7 @@ std::vector<double> lasso_scheduler::known_gradients(const std::vector<std::int6
     return known;
 }
 
-// What the variables of phase `number` may meet: what is under way, its own and that of others.
+// Partners that the variables of phase `number` may meet: what is under way, its own and that of others.
 std::vector<std::int32_t> lasso_scheduler::partners_at(std::uint64_t number) const {
     std::vector<std::int32_t> partners = working_.others(number);
     for (const std::int64_t j : under_way_.variables())

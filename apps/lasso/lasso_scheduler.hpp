@@ -107,7 +107,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     const std::vector<solution>& solutions() const noexcept { return solutions_; }
 
   private:
-    // What a probe has brought for its own variables, until it is concluded.
+    // Values that a probe has brought for its own variables, until it is concluded.
     struct judged_values {
         std::vector<double> gradients; // of all
         std::vector<double> values;    // as the workers had them

@@ -1,4 +1,4 @@
-// What the parts of the program "lasso" hand to each other, and how it lies in payloads. Vectors and spans of plain numbers;
+// Messages between the parts of the program "lasso", and how they lie in payloads. Vectors and spans of plain numbers;
 // what is read is a view of the payload, with sizes that agree.
 //
 // Columns have their numbers in the whole matrix. Coefficients of phases and changes are those of the columns as the workers
@@ -35,7 +35,7 @@ result<payload> to_payload(memory_pool& memory, const update_request& request);
 result<update_request> read_update_request(const payload& p, std::uint64_t columns);
 // For inspectors: "3 variables: 17 4 90", with the first few of them.
 std::string describe_update(const payload& request);
-// Of the phase before it: "; refused before: correlation 0.53"; nothing for a correlation of 0.
+// A text on the phase before it: "; refused before: correlation 0.53"; nothing for a correlation of 0.
 std::string refused_text(double correlation);
 
 // A worker's part of it, over its rows.
@@ -110,7 +110,7 @@ result<payload> to_payload(memory_pool& memory, const probe_partial& numbers,
                            probe_tensors tensors);
 result<probe_partial> read_probe_partial(const payload& p, const probe_sizes& sizes);
 
-// What a phase has changed: scheduler to workers and to the other schedulers.
+// Changes of a phase: scheduler to workers and to the other schedulers.
 struct changes {
     std::span<const std::int32_t> columns;
     std::span<const double> deltas; // of their coefficients

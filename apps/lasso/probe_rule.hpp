@@ -10,7 +10,7 @@
 
 namespace troupe::lasso {
 
-// What a phase has come to.
+// The outcome of a phase.
 struct phase_outcome {
     std::size_t updated = 0; // variables, whether they have changed or not
     double decrease = 0;     // of the objective
@@ -21,7 +21,7 @@ struct phase_outcome {
 // of it, as what the probe has brought into the working set may not be all yet; close to the end that is likely, and the gap
 // of the end is aimed at.
 double next_gap(double gap, double last) noexcept;
-// That is aimed at where phases come to the end.
+// The gap that is aimed at where phases come to the end.
 double end_gap(double last) noexcept;
 
 class probe_rule {
@@ -35,7 +35,7 @@ class probe_rule {
     void fold(std::uint64_t number, const phase_outcome& outcome);
     bool is_due() const noexcept;
 
-    // What the gap of all variables that may change should come below.
+    // The bound below which the gap of all variables that may change should come.
     double settled_gap() const noexcept { return gap_; }
 
     std::vector<double> save() const;

@@ -40,7 +40,7 @@ result<std::vector<solution>> merged(std::span<const scheduled::saved_part> save
     return all;
 }
 
-// What the columns were divided by; empty if they were not, or if nothing is known of them yet.
+// Scales that the columns were divided by; empty if they were not, or if nothing is known of them yet.
 result<std::vector<double>> scales_of(const scheduled::result_site& site,
                                       std::span<const scheduled::saved_part> saved,
                                       bool is_centred) {
@@ -60,7 +60,7 @@ result<std::vector<double>> scales_of(const scheduled::result_site& site,
     return scales;
 }
 
-// Of the columns as they are in the file, where workers have them less their offsets.
+// Intercepts for the columns as they are in the file, where workers have them less their offsets.
 void move_intercepts(std::vector<solution>& all, std::span<const double> offsets,
                      std::span<const double> scales) {
     if (offsets.empty())

@@ -1,4 +1,4 @@
-// What the program "lasso" leaves behind:
+// The result of the program "lasso":
 //
 //     coefficients.npy   float64: a row for each lambda of a path, one row otherwise; a column for each column of the data
 //     coefficients.csv   lambda,column,coefficient: those that are not 0, by the columns' names or numbers

@@ -62,7 +62,7 @@ class squared_rows final : public row_fit {
         residual_sum_ -= shift * static_cast<double>(residual_.size());
     }
 
-    // What changes have done to the sum is rounded; here it is made anew.
+    // Changes have rounded the sum; here it is made anew.
     row_sums renew() override {
         residual_sum_ = sum_of(residual_);
         row_sums sums;

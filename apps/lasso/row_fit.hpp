@@ -38,7 +38,7 @@ class row_fit {
 
     std::span<const double> residual() const noexcept { return residual_; }
     double residual_sum() const noexcept { return residual_sum_; }
-    // Of the problem, as it was made last; none if they are all 1.
+    // Weights of the problem, as it was made last; none if they are all 1.
     virtual std::span<const double> weights() const noexcept { return {}; }
     std::size_t rows() const noexcept { return residual_.size(); }
 

@@ -32,7 +32,7 @@ inline const char* name_of(loss_kind loss) noexcept {
 // errc::protocol if it is not a LassoSettings.
 result<lasso_settings> read_settings(capnp::AnyPointer::Reader settings);
 
-// What the schema cannot say, before memory is taken.
+// Checks what the schema cannot, before memory is taken.
 result<void> check(const scheduled::program_site& site);
 
 } // namespace troupe::lasso

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t rows_at_once = 256;
 
-// What to subtract from each column: its mean where that is far from 0, in float32 so that the difference is exact for
+// The shift of each column: its mean where that is far from 0, in float32 so that the difference is exact for
 // values near it. Empty if there is no such column.
 std::vector<double> shifts_for(const shifted_columns& columns) {
     const std::size_t count = columns.kept().columns();

@@ -52,7 +52,7 @@ class shifted_columns {
     std::unique_ptr<const column_matrix> columns_;
     double weight_ = 0;          // of all rows: their number, unless they are weighted
     std::vector<double> shifts_; // of each column, 0 of most; empty: of none
-    // Of the columns as they are kept. There if any is shifted, or if they are weighted, or asked for often.
+    // Sums of the columns as they are kept. There if any is shifted, or if they are weighted, or asked for often.
     std::vector<double> kept_sums_;
 };
 

@@ -1,5 +1,5 @@
-// What a scheduler has found, as of its probes: for each lambda its coefficients that are not 0, and what all schedulers
-// know of them. Plain values.
+// Solutions that a scheduler has found, as of its probes: for each lambda its coefficients that are not 0, and what
+// all schedulers know of them. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace troupe::lasso {
 
-// Of all variables.
+// Numbers of a solution, over all variables.
 struct solution_numbers {
     double lambda = 0;
     double objective = 0; // as scikit-learn has it: divided by the rows

@@ -26,7 +26,7 @@ struct class_counts {
     result<void> check_label(double label) const;
 };
 
-// What the settings ask of targets.
+// The rule that the settings ask of targets.
 std::unique_ptr<data_rule> make_data_rule(const lasso_settings& settings);
 
 } // namespace troupe::lasso

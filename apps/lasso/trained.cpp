@@ -46,16 +46,16 @@ result<void> each_piece(const result_use& use,
 
 using proto::NumberStyle::PRECISE;
 
-// What a score is made of: sums over rows, of each solution.
+// Terms of a score: sums over rows, of each solution.
 class fit {
   public:
     virtual ~fit() = default;
     virtual result<void> add(double target, std::span<const double> sums) = 0;
-    // Of this solution; false if they are no numbers.
+    // Appends the score of this solution; false if it is no number.
     virtual bool append(std::size_t s, std::vector<named_number>& to) const = 0;
 };
 
-// Of the differences from the targets.
+// The fit by squared differences from the targets.
 class squared_fit final : public fit {
   public:
     squared_fit(std::size_t solutions, std::optional<double> label)

@@ -1,4 +1,4 @@
-// What the program "lasso" has left behind (result_files.hpp), read again: for predictions, and for how well it fits data.
+// A result of the program "lasso" (result_files.hpp), read again: for predictions, and for how well it fits data.
 //
 //     const auto model = read_result(folder, false);
 //     const linear_sums sums{*model};

@@ -1,4 +1,4 @@
-// What a run of the program "lasso" has left behind, read and checked.
+// Reads and checks a result of the program "lasso".
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -22,7 +22,7 @@ constexpr std::uint64_t summary_bytes_max = 1u << 16;
 constexpr std::size_t shown_bytes_max = 64;
 constexpr std::size_t numbers_at_once = 1u << 16;
 
-// What the summary says, which the other files must agree with.
+// The summary, which the other files must agree with.
 struct summary {
     std::uint64_t columns = 0;
     std::uint64_t lambdas = 0;

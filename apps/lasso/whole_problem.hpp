@@ -25,7 +25,7 @@ class whole_problem {
     // `gap`, `passes`: as in solve_bounds.
     solve_outcome solve(const penalty& p, double gap, std::size_t passes);
 
-    // Of where it is now.
+    // The residual where it is now.
     double residual_square() const;
     coefficient_sums sums(double l2) const;
     const coupled_set& set() const noexcept { return set_; }

@@ -25,7 +25,7 @@ struct candidate {
     column_facts facts;
 };
 
-// Of a column that a judgement lists.
+// Facts of a column that a judgement lists.
 column_facts facts_in(const judgement& j, std::size_t i, const column_form& form) {
     column_facts facts = j.scales.empty() ? facts_of_centred(j.means[i], j.squares[i], form)
                                           : column_facts{j.means[i], j.squares[i], j.scales[i], 0};
@@ -33,7 +33,7 @@ column_facts facts_in(const judgement& j, std::size_t i, const column_form& form
     return facts;
 }
 
-// Those that are not in use and close to the penalty, the best first.
+// Columns that are not in use and close to the penalty, the best first.
 std::vector<candidate> candidates_of(std::span<const judgement> judgements,
                                      const working_set_rule& rule, const column_form& form) {
     std::vector<candidate> all;

@@ -23,7 +23,7 @@ struct working_set_rule {
     bool takes_all = false; // that are listed, whatever the size
 };
 
-// Of the set, over the variables in use.
+// Growth of the set, over the variables in use.
 inline constexpr std::size_t working_set_growth = 2;
 
 // Variables that are not in use must come this close to the penalty to be worth an update, as a share of it.
@@ -58,7 +58,7 @@ class working_set {
 
     // Variables of other schedulers that the phases in flight at phase `number` may change, rising.
     std::vector<std::int32_t> others(std::uint64_t number) const;
-    // Of a variable of another scheduler that may have been changed by a phase in flight; null if it cannot.
+    // Facts of a variable of another scheduler that may have been changed by a phase in flight; null if it cannot.
     const column_facts* facts(std::int32_t column) const;
 
     struct contents {
