@@ -1169,7 +1169,7 @@ MUTATIONS = [
     Mutation("a quadrant that is empty nearby has no candidate",
              "apps/tsp/candidates.cpp",
              "            if (in_quadrant[q] < count_ / 4)\n                append_far",
-             "            if (in_quadrant[q] < 0)\n                append_far",
+             "            if (in_quadrant[q] > count_)\n                append_far",
              "unit_tsp", "searches_of_tsp/candidates_join_clusters_of_more_cities_than_are_looked_at"),
     Mutation("a local search looks at the ten nearest candidates alone",
              "apps/tsp/local_search.cpp",
@@ -1196,4 +1196,9 @@ MUTATIONS = [
              "return of_.is_symmetric() ? 2 : 1;",
              "return 1;",
              "unit_tsp", "colonies_of_tsp/max_min_makes_its_trails_equal_again_where_they_have_converged"),
+    Mutation("coordinates of a small square are rounded to nothing",
+             "apps/tsp/tsplib_file.cpp",
+             "is_too_narrow(points_) && !are_whole(points_)",
+             "is_too_narrow(points_) && are_whole(points_) && points_.empty()",
+             "unit_tsp", "files_of_tsp/each_form_of_tsplib_is_read_or_refused_with_what_to_do"),
 ]

@@ -26,6 +26,12 @@ struct point {
     bool operator==(const point&) const = default;
 };
 
+// Whether so little lies between the cities that lengths in whole units say nothing, and the sentence that says so.
+bool is_too_narrow(std::span<const point> points);
+inline constexpr std::string_view too_narrow =
+    "the cities lie within less than 100 units, but lengths are rounded to whole units; scale the "
+    "coordinates";
+
 // In a space in which what is nearer by a straight line is not farther by length.
 using place = std::array<double, 3>;
 
