@@ -20,7 +20,8 @@
 
 namespace troupe::tsp {
 
-// Either format: a file whose first filled line is KEY: VALUE or begins with a keyword of TSPLIB, or the name of a section, is TSPLIB's.
+// Either format: a file whose first filled line is KEY: VALUE, begins with a keyword of TSPLIB, or is the name of a section,
+// is TSPLIB's.
 result<instance> read_instance(const std::string& path);
 
 // Of one format, from a file that is open at its start.
