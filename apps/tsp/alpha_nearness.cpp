@@ -11,10 +11,10 @@ namespace troupe::tsp {
 namespace {
 
 constexpr int rounds = 100;
-// Of a mean edge, for a degree of one too many: in the first round, and the share that is left of it from round to round.
+// A step for a degree too high by one, in mean edges: in the first round, and the share that is left of it from round to round.
 constexpr double first_step = 0.2;
 constexpr double shrinks = 0.944;
-// Of a step: the rest follows the degrees of the round before.
+// The newest share of a step: the rest follows the degrees of the round before.
 constexpr double newest = 0.7;
 constexpr city nobody = -1;
 
@@ -180,7 +180,7 @@ class rooted_tree {
     std::vector<city> beside_;
 };
 
-// Of the candidates, both ways, and of the tour, so that they lead everywhere; each once.
+// Edges of the candidates, both ways, and of the tour, so that they lead everywhere; each once.
 std::vector<edge> edges_of(const instance& of, std::span<const city> near,
                            std::span<const city> tour) {
     const std::size_t each = near.size() / of.cities();

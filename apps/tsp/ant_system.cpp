@@ -11,14 +11,15 @@ namespace troupe::tsp {
 
 namespace {
 
-// Of the ant colony system: how far a trail that an ant takes falls back.
+// Ant colony system: how far a trail that an ant takes falls back.
 constexpr double taken_up = 0.1;
-// Of max-min: fewer candidates than this have a trail, and the best is that old: all trails are made equal again.
+// Max-min: fewer candidates than this have a trail for each that a tour needs, and the best is that old: all trails are
+// made equal again.
 constexpr double converged_branching = 1.00001;
 constexpr std::uint64_t patience = 250;
 constexpr std::uint64_t ants_max = 1000; // of the ant system without a number of its own
 
-// What is usual for the kind in the place of what is 0: the parameters of ACOTSP.
+// Puts what is usual for the kind in the place of what is 0: the parameters of ACOTSP.
 colony_settings filled(colony_settings s, std::size_t cities) {
     const bool has_search = s.search != search_kind::none;
     if (s.ants == 0)
@@ -40,7 +41,7 @@ double first_trail(const colony_settings& s, std::size_t cities, std::int64_t le
                                                     : 1 / (s.evaporation * around);
 }
 
-// What a tour of this length lays.
+// The trail that a tour of this length lays.
 double laid_by(std::int64_t length) {
     return 1 / static_cast<double>(std::max<std::int64_t>(length, 1));
 }
@@ -142,7 +143,11 @@ result<void> ant_system::iterate(operations& with) {
 result<void> ant_system::lay_all(operations& with, std::span<const std::int64_t> lengths) {
     tensor amounts = made_tensor(memory_, data_type::float64, {lengths.size()});
     std::ranges::transform(lengths, amounts.mutable_values<double>().begin(), laid_by);
-    return trails_.lay(with, {.kept = 1 - settings_.evaporation}, tours_, amounts);
+    auto done = trails_.lay(with, {.kept = 1 - settings_.evaporation}, tours_, amounts);
+    if (done && !restart_best_.order.empty())
+        done = trails_.lay(with, {}, restart_best_.order, laid_by(restart_best_.length));
+    restart_best_ = {};
+    return done;
 }
 
 result<void> ant_system::lay_best(operations& with, const built& shortest) {
@@ -161,7 +166,7 @@ result<void> ant_system::lay_best(operations& with, const built& shortest) {
     auto done = trails_.lay(with, {.kept = kept, .low = lowest_trail(highest), .high = highest},
                             laid.order, laid_by(laid.length));
     if (done && iterations_ - restart_best_at_ > patience &&
-        trails_.branching_factor() < converged_branching) {
+        trails_.branching_factor() < ways_of_edge() * converged_branching) {
         restart_best_ = {};
         restarted_at_ = restart_best_at_ = iterations_;
         trails_.fill(highest);
@@ -169,7 +174,12 @@ result<void> ant_system::lay_best(operations& with, const built& shortest) {
     return done;
 }
 
-// Of max-min: so that an ant finds the best tour with some probability where all trails have converged.
+// On how many of a city's candidates a converged tour lies: both neighbours, or the next one alone.
+double ant_system::ways_of_edge() const noexcept {
+    return of_.is_symmetric() ? 2 : 1;
+}
+
+// Max-min: so that an ant finds the best tour with some probability where all trails have converged.
 double ant_system::lowest_trail(double highest) const noexcept {
     const auto n = static_cast<double>(of_.cities());
     if (settings_.search != search_kind::none)
@@ -179,7 +189,7 @@ double ant_system::lowest_trail(double highest) const noexcept {
     return std::min(highest, highest * (1 - p) / (p * choices));
 }
 
-// Of max-min: how often the best since the restart is laid in the place of the iteration's.
+// Max-min: how often the best since the restart is laid in the place of the iteration's.
 std::uint64_t ant_system::period_of_best() const noexcept {
     if (settings_.search == search_kind::none)
         return 25;
@@ -192,6 +202,8 @@ bool ant_system::take_in(std::span<const city> tour) {
     if (length >= best_.length)
         return false;
     best_ = {{tour.begin(), tour.end()}, length};
+    restart_best_ = best_; // what comes from elsewhere lays trails as what is found here
+    restart_best_at_ = iterations_;
     return true;
 }
 

@@ -4,6 +4,9 @@
 // local search. Memory grows with the cities, unless their lengths are a matrix, and with the ants of an iteration, whose
 // tours are held until trails have been laid.
 //
+// A tour that comes from elsewhere lays a trail as one that is found here: in the ant system as one ant more, in max-min as
+// the best one since the restart, in the ant colony system as the best one.
+//
 // Sources: Dorigo, Maniezzo, Colorni, Ant system (1996); Stützle, Hoos, MAX-MIN ant system (2000), with the parameters of
 // ACOTSP; Dorigo, Gambardella, Ant colony system (1997).
 #pragma once
@@ -33,7 +36,7 @@ class ant_system final : public colony {
         std::vector<city> order;
         std::int64_t length = 0;
     };
-    // What construct_tours takes to find the nearest city: one of both.
+    // Operands by which construct_tours finds the nearest city: one of both.
     struct ways {
         tensor places, lengths;
     };
@@ -44,6 +47,7 @@ class ant_system final : public colony {
     result<void> lay_all(operations& with, std::span<const std::int64_t> lengths);
     result<void> lay_best(operations& with, const built& shortest);
     std::uint64_t period_of_best() const noexcept;
+    double ways_of_edge() const noexcept;
     double lowest_trail(double highest) const noexcept;
 
     const instance& of_;
@@ -57,9 +61,10 @@ class ant_system final : public colony {
     tensor tours_; // of an iteration
     built best_;
     std::uint64_t iterations_ = 0;
-    // Of max-min: since trails were last made equal.
+    // Max-min: since trails were last made equal.
     std::uint64_t restarted_at_ = 0, restart_best_at_ = 0;
-    built restart_best_;
+    built
+        restart_best_; // of the ant system: what has come from elsewhere and has not laid a trail yet
     double mean_ = 0;
 };
 

@@ -42,7 +42,7 @@ std::vector<city> all_nearest(const instance& of, std::size_t count, bool is_way
     return made;
 }
 
-// Of which the alpha-nearest ones are chosen.
+// Nearest cities among which the alpha-nearest ones are chosen.
 constexpr std::size_t more_for_alpha = 5;
 
 std::size_t quadrant_of(const point& from, const point& to) noexcept {
@@ -70,6 +70,10 @@ class quadrant_choice {
                 chosen_.push_back(n);
             }
         }
+        // A quadrant that is empty nearby, as at the border of a cluster, gets those that lie farther away.
+        for (unsigned q = 0; of_.kind() != edge_weights::geo && q < in_quadrant.size(); ++q)
+            if (in_quadrant[q] < count_ / 4)
+                append_far(q, c);
         for (const near_city& n : found_)
             if (chosen_.size() < count_ && std::ranges::find(chosen_, n) == chosen_.end())
                 chosen_.push_back(n);
@@ -79,6 +83,14 @@ class quadrant_choice {
     }
 
   private:
+    void append_far(unsigned quadrant, city c) {
+        for (const std::size_t other :
+             tree_.nearest_in(quadrant, static_cast<std::size_t>(c), count_ / 4)) {
+            const near_city n{of_.length(c, static_cast<city>(other)), static_cast<city>(other)};
+            if (std::ranges::find(chosen_, n) == chosen_.end())
+                chosen_.push_back(n);
+        }
+    }
     static std::vector<place> places_of(const instance& of) {
         std::vector<place> places;
         places.reserve(of.cities());

@@ -77,7 +77,7 @@ class city_pieces final : public scheduled::piece_source {
         }
         return hash.value();
     }
-    // Of the ways from some cities to all.
+    // Lengths of the ways from some cities to all.
     std::vector<std::int32_t> lengths_from(std::uint64_t first, std::uint64_t count) const {
         std::vector<std::int32_t> lengths;
         lengths.reserve(count * of_.cities());

@@ -25,7 +25,7 @@ namespace troupe::tsp {
 std::shared_ptr<scheduled::piece_source> pieces_of(instance of, std::uint64_t piece_bytes_max,
                                                    std::string file = {});
 
-// What app files name as data.tsplib (instance_file.hpp).
+// Opens what app files name as data.tsplib (instance_file.hpp).
 result<std::shared_ptr<scheduled::piece_source>> open_cities(const std::string& file);
 
 class city_builder {

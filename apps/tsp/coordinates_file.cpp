@@ -13,8 +13,6 @@ namespace troupe::tsp {
 
 namespace {
 
-constexpr double span_min = 100;
-
 struct csv_line {
     std::string_view x, y;
     bool has_more = false;
@@ -58,12 +56,6 @@ bool is_header(std::string_view line) {
     return !fields.y.empty() && !text_number(fields.x) && !text_number(fields.y);
 }
 
-double span_of(const std::vector<point>& points) {
-    const auto [left, right] = std::ranges::minmax(points, {}, &point::x);
-    const auto [low, high] = std::ranges::minmax(points, {}, &point::y);
-    return std::max(right.x - left.x, high.y - low.y);
-}
-
 } // namespace
 
 result<instance> read_coordinates(line_reader& lines) {
@@ -85,9 +77,8 @@ result<instance> read_coordinates(line_reader& lines) {
     if (points.size() < limits::cities_min)
         return lines.fail("a tour of " + counted(points.size(), "city", "cities") +
                           "; give 3 or more");
-    if (span_of(points) < span_min)
-        return lines.fail("the cities lie within less than 100 units, but lengths are rounded to "
-                          "whole units; scale the coordinates");
+    if (is_too_narrow(points))
+        return lines.fail(std::string{too_narrow});
     return instance::of_points(std::filesystem::path{lines.name()}.stem().string(),
                                edge_weights::euclidean, std::move(points));
 }

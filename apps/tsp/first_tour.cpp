@@ -31,7 +31,7 @@ class growing_paths {
 
     std::size_t count() const noexcept { return count_; }
     bool is_end(city c) const noexcept { return of(c)[1] == nobody; }
-    // Of an end: the other one of its path.
+    // The other end of the path of an end.
     city far_end(city c) const noexcept { return far_ends_[static_cast<std::size_t>(c)]; }
     // Joins the paths if both are ends, of two of them.
     void join(city a, city b) {
@@ -44,7 +44,7 @@ class growing_paths {
         far_ends_[static_cast<std::size_t>(last)] = first;
         --count_;
     }
-    // Of the one path, from its end of the lowest number.
+    // The order of the one path, from its end of the lowest number.
     std::vector<city> order() const {
         city c = 0;
         while (!is_end(c))
@@ -74,7 +74,8 @@ void join_all(growing_paths& paths, std::vector<edge>& edges) {
 }
 
 // Edges between ends of different paths, a few for each.
-void append_edges_between(const instance& of, const growing_paths& paths,
+template <class Length>
+void append_edges_between(const instance& of, const growing_paths& paths, Length length,
                           std::vector<edge>& edges) {
     std::vector<city> ends;
     std::vector<place> places;
@@ -88,8 +89,24 @@ void append_edges_between(const instance& of, const growing_paths& paths,
         for (const std::size_t j : tree.nearest(i, nearest_looked_at)) {
             const city a = std::min(ends[i], ends[j]), b = std::max(ends[i], ends[j]);
             if (paths.far_end(a) != b)
-                edges.push_back({of.length(a, b), a, b});
+                edges.push_back({length(a, b), a, b});
         }
+}
+
+template <class Length>
+std::vector<city> greedy_tour(const instance& of, const candidates& near, Length length) {
+    growing_paths paths{of.cities()};
+    std::vector<edge> edges;
+    for (city a = 0; static_cast<std::size_t>(a) < of.cities(); ++a)
+        for (const city b : near.of(a).first(std::min(near.count(), nearest_looked_at)))
+            edges.push_back({length(a, b), std::min(a, b), std::max(a, b)});
+    join_all(paths, edges);
+    // One of the nearest ends at most is of the same path, so that each round joins some.
+    while (paths.count() > 1) {
+        append_edges_between(of, paths, length, edges);
+        join_all(paths, edges);
+    }
+    return paths.order();
 }
 
 } // namespace
@@ -97,18 +114,17 @@ void append_edges_between(const instance& of, const growing_paths& paths,
 std::vector<city> first_tour(const instance& of, const candidates& near) {
     if (of.kind() == edge_weights::matrix)
         return nearest_neighbour_tour(of, near, 0);
-    growing_paths paths{of.cities()};
-    std::vector<edge> edges;
-    for (city a = 0; static_cast<std::size_t>(a) < of.cities(); ++a)
-        for (const city b : near.of(a).first(std::min(near.count(), nearest_looked_at)))
-            edges.push_back({of.length(a, b), std::min(a, b), std::max(a, b)});
-    join_all(paths, edges);
-    // Of the nearest ends one at most is of the same path, so that each round joins some.
-    while (paths.count() > 1) {
-        append_edges_between(of, paths, edges);
-        join_all(paths, edges);
-    }
-    return paths.order();
+    return greedy_tour(of, near, [&of](city a, city b) { return of.length(a, b); });
+}
+
+std::vector<city> first_tour(const instance& of, const candidates& near, random_stream& random) {
+    if (of.kind() == edge_weights::matrix)
+        return nearest_neighbour_tour(of, near, static_cast<city>(random.below(of.cities())));
+    return greedy_tour(of, near, [&](city a, city b) {
+        const std::int64_t length = of.length(a, b);
+        return length +
+               static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(length) / 4 + 1));
+    });
 }
 
 std::vector<city> nearest_neighbour_tour(const instance& of, const candidates& near, city start) {

@@ -14,9 +14,9 @@ namespace troupe::tsp {
 
 namespace {
 
-// Of each of the stretches that an ant rearranges.
+// Cities of each of the stretches that an ant rearranges.
 constexpr std::uint64_t stretch_max = 50;
-// Of smaller problems whole tours are shuffled: a double bridge needs eight.
+// Whole tours are shuffled in smaller problems: a double bridge needs eight.
 constexpr std::size_t cities_min = 8;
 // For each city: ants of a cycle, in which the current tour is warm, cools down, and gives its better parts to the best one.
 constexpr std::uint64_t cycle_ants = 5;
@@ -26,6 +26,12 @@ constexpr std::uint64_t cycles_to_breed = 5;
 constexpr double warm = 0.7;
 constexpr double cold = 0.05;
 constexpr double usual_evaporation = 0.1;
+
+// A tour to begin with, of this seed.
+std::vector<city> own_first_tour(const instance& of, const candidates& near, std::uint64_t seed) {
+    random_stream random{seed, 0}; // ants count from 1
+    return first_tour(of, near, random);
+}
 
 std::uint64_t usual_ants(std::size_t cities) noexcept {
     return std::max<std::uint64_t>(64, cities / 4);
@@ -45,20 +51,25 @@ focused_colony::focused_colony(const instance& of, const candidates& near,
     : of_{of}, near_{near}, settings_{settings}, seed_{seed},
       iteration_ants_{settings.ants != 0 ? settings.ants : usual_ants(of.cities())},
       improver_{make_improver(of, near, settings.search)},
-      trails_{of, near, {settings.alpha, settings.beta}}, current_{first_tour(of, near)} {
+      trails_{of, near, {settings.alpha, settings.beta}}, current_{own_first_tour(of, near, seed)} {
     if (of.is_symmetric() && of.cities() >= tour_crossing::cities_min)
         pool_.emplace(of, near);
     begin();
 }
 
 void focused_colony::begin() {
+    improve_all();
+    best_.assign(current_.order().begin(), current_.order().end());
+    best_length_ = current_length_;
+    trails_.fill(1);
+}
+
+void focused_colony::improve_all() {
     for (const city c : std::vector<city>(current_.order().begin(), current_.order().end()))
         improver_->look_at(c);
     improver_->improve(current_);
     current_.keep();
-    best_.assign(current_.order().begin(), current_.order().end());
-    best_length_ = current_length_ = of_.length_of(best_);
-    trails_.fill(1);
+    current_length_ = of_.length_of(current_.order());
 }
 
 result<std::uint64_t> focused_colony::advance(std::uint64_t tours, operations& with) {
@@ -101,7 +112,7 @@ void focused_colony::send_ant() {
 double focused_colony::warmth() const noexcept {
     const auto cities = static_cast<double>(of_.cities());
     const std::uint64_t cycle = cycle_ants * of_.cities();
-    const double left = 1 - static_cast<double>(ants_ % cycle) / static_cast<double>(cycle);
+    const double left = 1 - static_cast<double>((ants_ - 1) % cycle) / static_cast<double>(cycle);
     return (cold + (warm - cold) * left * left) * static_cast<double>(best_length_) / cities;
 }
 
@@ -115,7 +126,13 @@ void focused_colony::end_cycle() {
     pool_->add(current_.order());
     if (ants_ % (cycles_to_breed * cycle_ants * of_.cities()) == 0) {
         random_stream random{seed_, ~ants_}; // ants draw from those of low numbers
-        best_length_ -= pool_->breed(best_, random);
+        const std::int64_t gain = pool_->breed(best_, random);
+        best_length_ -= gain;
+        // All tours of the last cycles are of one basin: another one may be better.
+        if (gain == 0) {
+            current_ = tour{first_tour(of_, near_, random)};
+            improve_all();
+        }
     }
 }
 

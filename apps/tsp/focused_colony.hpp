@@ -9,7 +9,9 @@
 // where the one before has ended, of asymmetric problems with the best tour. The parts of the tour at its end that are
 // better go into the best one, as do those of tours from other colonies; and after some cycles the best one is what the
 // tours at the ends of the last ones give together, if that is shorter (tour_pool.hpp): what is wrong with the best tour is
-// seldom wrong with all of them. Every few ants trails evaporate and the best tour is laid, between the limits of max-min.
+// seldom wrong with all of them. If it is not shorter, the next cycle begins with a tour made anew, which is drawn, so that
+// a colony does not stay where it has begun. Each colony begins with a tour that its seed draws. Every few ants trails
+// evaporate and the best tour is laid, between the limits of max-min.
 //
 // Sources: Skinderowicz, Improving ant colony optimization efficiency for solving large TSP instances (2022); Stützle,
 // Hoos, MAX-MIN ant system (2000); Martin, Otto, Felten, Large-step Markov chains for the TSP incorporating local search
@@ -46,6 +48,7 @@ class focused_colony final : public colony {
     void send_ant();
     double warmth() const noexcept;
     void end_cycle();
+    void improve_all();
     std::int64_t change_few_edges(random_stream& random);
     std::int64_t shuffle(random_stream& random);
     cuts choose_cuts(random_stream& random);

@@ -1,4 +1,4 @@
-// What a scheduler of the program "tsp" knows: each colony's best tour, the shortest of all, and how it came to that.
+// Tours that a scheduler of the program "tsp" knows: each colony's best tour, the shortest of all, and how it came to that.
 //
 // Threads: a value. Errors: errc::protocol for what is no tour, or of no colony.
 #pragma once
@@ -16,7 +16,7 @@ class found_tours {
   public:
     found_tours(std::uint32_t colonies, std::size_t cities);
 
-    // What a colony has after a phase: `tour` is empty if it has the tour that is known.
+    // Takes what a colony has after a phase: `tour` is empty if it has the tour that is known.
     result<void> take(std::uint32_t colony, std::int64_t length, std::int64_t built,
                       std::span<const city> tour);
 
@@ -28,7 +28,7 @@ class found_tours {
     }
     // Whether all colonies have one.
     bool are_there() const noexcept;
-    // That with the shortest tour; the first of equal ones.
+    // The colony with the shortest tour; the first of equal ones.
     std::uint32_t best() const noexcept;
     std::int64_t best_length() const noexcept { return lengths_[best()]; }
     std::int64_t least_built() const noexcept;

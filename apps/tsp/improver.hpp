@@ -1,4 +1,4 @@
-// What makes tours shorter by exchanges of edges: local_search.hpp, and for asymmetric problems directed_search.hpp.
+// Makes tours shorter by exchanges of edges: local_search.hpp, and for asymmetric problems directed_search.hpp.
 //
 // Threads: one. The tour, the instance and the candidates outlive what is made for them.
 #pragma once
@@ -23,7 +23,7 @@ class improver {
     virtual std::int64_t improve(tour& t) = 0;
 };
 
-// Of asymmetric problems every kind but `none` exchanges three edges, so that no stretch is reversed.
+// For asymmetric problems every kind but `none` exchanges three edges, so that no stretch is reversed.
 std::unique_ptr<improver> make_improver(const instance& of, const candidates& near,
                                         search_kind kind);
 

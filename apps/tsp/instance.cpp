@@ -1,5 +1,6 @@
 #include "apps/tsp/instance.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "apps/tsp/tsp_limits.hpp"
@@ -12,14 +13,21 @@ namespace {
 // TSPLIB's: its pi and its radius of the earth in kilometres decide the digits of known lengths.
 constexpr double geo_pi = 3.141592;
 constexpr double geo_radius = 6378.388;
+constexpr double span_min = 100; // of coordinates
 
-// Of degrees and minutes, DDD.MM.
+// Radians of degrees and minutes, DDD.MM.
 double radians(double written) noexcept {
     const double degrees = std::trunc(written);
     return geo_pi * (degrees + 5.0 * (written - degrees) / 3.0) / 180.0;
 }
 
 } // namespace
+
+bool is_too_narrow(std::span<const point> points) {
+    const auto [left, right] = std::ranges::minmax(points, {}, &point::x);
+    const auto [low, high] = std::ranges::minmax(points, {}, &point::y);
+    return std::max(right.x - left.x, high.y - low.y) < span_min;
+}
 
 instance instance::of_points(std::string name, edge_weights kind, std::vector<point> points) {
     TROUPE_CHECK(kind != edge_weights::matrix, "points give lengths by a formula");

@@ -26,6 +26,12 @@ struct point {
     bool operator==(const point&) const = default;
 };
 
+// Whether so little lies between the cities that lengths in whole units say nothing, and the sentence that says so.
+bool is_too_narrow(std::span<const point> points);
+inline constexpr std::string_view too_narrow =
+    "the cities lie within less than 100 units, but lengths are rounded to whole units; scale the "
+    "coordinates";
+
 // In a space in which what is nearer by a straight line is not farther by length.
 using place = std::array<double, 3>;
 
@@ -45,10 +51,10 @@ class instance {
     // Whether each way is as long as the way back.
     bool is_symmetric() const noexcept { return is_symmetric_; }
     edge_weights kind() const noexcept { return kind_; }
-    // Of the cities, where they have coordinates or are drawn; else empty.
+    // Points of the cities, where they have coordinates or are drawn; else empty.
     std::span<const point> points() const noexcept { return points_; }
 
-    // Of a city whose lengths follow from coordinates: in the plane, or on a globe.
+    // The place of a city whose lengths follow from coordinates: in the plane, or on a globe.
     place place_of(city c) const noexcept;
 
     // From a to b.
@@ -73,7 +79,7 @@ class instance {
         }
         return length(a, b) >= so_long;
     }
-    // Of the closed tour that visits these cities in their order.
+    // The length of the closed tour that visits these cities in their order.
     std::int64_t length_of(std::span<const city> tour) const noexcept;
 
   private:

@@ -1,7 +1,9 @@
 // Reader of problems: TSPLIB 95 (.tsp and .atsp) and CSV of coordinates, plain or gzip.
 //
 // TSPLIB: TYPE TSP or ATSP; EDGE_WEIGHT_TYPE EUC_2D, CEIL_2D, ATT, GEO, or EXPLICIT with a full matrix or a triangle of it,
-// by rows or columns, with the diagonal or without. A problem with an asymmetric matrix has to be an ATSP.
+// by rows or columns, with the diagonal or without. A problem with an asymmetric matrix has to be an ATSP. What a section
+// needs (DIMENSION, EDGE_WEIGHT_FORMAT) stands before it, and cities are numbered from 1, or the file is refused; as are
+// coordinates that span fewer than 100 units, unless they are whole: lengths are rounded.
 //
 // CSV: a line with two numbers for each city, x and y, which commas, semicolons or tabs separate; the first line may have
 // the names of the columns. Lengths are those of EUC_2D: rounded to whole units, so that coordinates that span fewer than
@@ -18,10 +20,11 @@
 
 namespace troupe::tsp {
 
-// Either format: a file whose first filled line is KEY: VALUE, or the name of a section, is TSPLIB's.
+// Either format: a file whose first filled line is KEY: VALUE, begins with a keyword of TSPLIB, or is the name of a section,
+// is TSPLIB's.
 result<instance> read_instance(const std::string& path);
 
-// Of one format, from a file that is open at its start.
+// Each reads one format, from a file that is open at its start.
 result<instance> read_tsplib(line_reader& lines);
 result<instance> read_coordinates(line_reader& lines);
 

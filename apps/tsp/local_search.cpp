@@ -12,17 +12,15 @@ namespace {
 constexpr std::array<std::size_t, local_search::depth_max> breadths{5, 4, 3, 2, 1, 1, 1, 1, 1, 1};
 // Exchanges of a chain that may make a cycle: further ones seldom pay for their search.
 constexpr std::size_t cycle_levels = 1;
-constexpr std::size_t looked_at_max = 10;
 
 } // namespace
 
 local_search::local_search(const instance& of, const candidates& near, std::size_t depth)
-    : of_{of}, depth_{depth}, looked_at_{std::min(near.count(), looked_at_max)}, queue_{
-                                                                                     of.cities()} {
+    : of_{of}, depth_{depth}, looked_at_{near.count()}, queue_{of.cities()} {
     TROUPE_CHECK(depth >= 1 && depth <= depth_max, "a chain has a few exchanges");
     ways_.reserve(of.cities() * looked_at_);
     for (city c = 0; static_cast<std::size_t>(c) < of.cities(); ++c)
-        for (const city to : near.of(c).first(looked_at_))
+        for (const city to : near.of(c))
             ways_.push_back({to, static_cast<std::uint32_t>(of.length(c, to))});
 }
 

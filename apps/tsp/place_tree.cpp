@@ -50,7 +50,16 @@ void place_tree::split(std::size_t first, std::size_t end) {
     split(middle + 1, end);
 }
 
+bool place_tree::is_inside(const place& p, const place& from) const noexcept {
+    for (std::size_t axis = 0; axis < p.size(); ++axis)
+        if (sides_[axis] != side::any && (p[axis] < from[axis]) != (sides_[axis] == side::below))
+            return false;
+    return true;
+}
+
 void place_tree::look_at(std::size_t number, const place& from, std::size_t count) {
+    if (!is_inside(places_[number], from))
+        return;
     const found next{squared_distance(places_[number], from), number};
     if (heap_.size() == count) {
         if (!(next < heap_.front()))
@@ -74,15 +83,30 @@ void place_tree::search(std::size_t first, std::size_t end, const place& from, s
     const std::size_t axis = axes_[middle];
     const double beyond = from[axis] - places_[order_[middle]][axis];
     const bool is_low = beyond < 0;
+    // Beyond the middle, where the other side is, nothing lies on this one.
+    const side other = is_low ? side::below : side::not_below;
+    const bool is_cut_off = beyond != 0 && sides_[axis] == other;
     search(is_low ? first : middle + 1, is_low ? middle : end, from, count, without);
     if (order_[middle] != without)
         look_at(order_[middle], from, count);
     // Also at the same distance: the number decides there.
-    if (heap_.size() < count || beyond * beyond <= heap_.front().distance)
+    if (!is_cut_off && (heap_.size() < count || beyond * beyond <= heap_.front().distance))
         search(is_low ? middle + 1 : first, is_low ? end : middle, from, count, without);
 }
 
 std::span<const std::size_t> place_tree::nearest(std::size_t of, std::size_t count) {
+    sides_ = {};
+    return found_for(of, count);
+}
+
+std::span<const std::size_t> place_tree::nearest_in(unsigned quadrant, std::size_t of,
+                                                    std::size_t count) {
+    sides_ = {(quadrant & 1) != 0 ? side::not_below : side::below,
+              (quadrant & 2) != 0 ? side::not_below : side::below, side::any};
+    return found_for(of, count);
+}
+
+std::span<const std::size_t> place_tree::found_for(std::size_t of, std::size_t count) {
     heap_.clear();
     numbers_.clear();
     if (count == 0)

@@ -4,6 +4,7 @@
 // Source: Bentley, Multidimensional binary search trees used for associative searching (1975).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -19,8 +20,12 @@ class place_tree {
     // The `count` places nearest to place `of`, without itself, nearest first and of equal ones the lowest number; fewer if
     // there are not so many. Valid until the next call.
     std::span<const std::size_t> nearest(std::size_t of, std::size_t count);
+    // The nearest of those in one quadrant around it, by the first two coordinates: bit 0 is set where x is not below, bit 1 where
+    // y is not below.
+    std::span<const std::size_t> nearest_in(unsigned quadrant, std::size_t of, std::size_t count);
 
   private:
+    enum class side : unsigned char { any, below, not_below };
     struct found {
         double distance;
         std::size_t number;
@@ -28,13 +33,16 @@ class place_tree {
         auto operator<=>(const found&) const = default;
     };
     void split(std::size_t first, std::size_t end);
+    std::span<const std::size_t> found_for(std::size_t of, std::size_t count);
     void search(std::size_t first, std::size_t end, const place& from, std::size_t count,
                 std::size_t without);
+    bool is_inside(const place& p, const place& from) const noexcept;
     void look_at(std::size_t number, const place& from, std::size_t count);
 
     std::vector<place> places_;
     std::vector<std::size_t> order_;  // of places: both sides of a range's middle are its subtrees
     std::vector<unsigned char> axes_; // along which the middle at this index divides its range
+    std::array<side, 3> sides_{};     // of the place from which is searched, by axis
     std::vector<found> heap_;         // the best ones so far, the farthest first
     std::vector<std::size_t> numbers_;
 };

@@ -13,7 +13,7 @@ namespace troupe::tsp {
 
 namespace {
 
-// Of phases of 0.05 to 0.3 s: an ant of the focused colony takes 25 to 150 us, others without a local search 1 us a city.
+// Phases take 0.05 to 0.3 s: an ant of the focused colony takes 25 to 150 us, others without a local search 1 us a city.
 // What is found, and who asks for an end, waits for as many phases as the window has. A phase in which tours of very many
 // cities breed is longer (tour_pool.hpp).
 constexpr std::uint64_t phases_between_exchanges = 8;

@@ -31,10 +31,10 @@ std::uint64_t tours_of_phase(const tsp_settings& settings, const scheduled::prog
 std::uint64_t tours_between_exchanges(const tsp_settings& settings,
                                       const scheduled::program_site& site);
 
-// What the schema cannot say, before memory is taken.
+// Checks what the schema cannot, before memory is taken.
 result<void> check(const scheduled::program_site& site);
 
-// What of the app file has no effect, or is hardly intended.
+// Keys of the app file that have no effect, or are hardly intended.
 std::vector<scheduled::doubtful_key> doubts(const scheduled::program_site& site);
 
 } // namespace troupe::tsp

@@ -1,4 +1,4 @@
-// What a run of the program "tsp" leaves behind.
+// The result of the program "tsp".
 //
 //     tour.tour     the shortest tour, TSPLIB's
 //     tour.svg      the same as a picture, if the cities have coordinates

@@ -12,7 +12,7 @@ namespace {
 
 constexpr city nobody = -1;
 constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
-// Of a closed way that is joined to another: cities at which it may be opened.
+// Cities at which a closed way that is joined to another may be opened.
 constexpr std::size_t openings_max = 500;
 
 } // namespace

@@ -1,4 +1,4 @@
-// What makes a tour shorter of the edges of another one (edge assembly crossover): edges that only one of them has form
+// Makes a tour shorter by the edges of another one (edge assembly crossover): edges that only one of them has form
 // closed ways of both by turns, and each such cycle is an exchange of edges, of any number. Where it leaves several closed
 // ways instead of a tour, these are joined again by the exchanges of two edges that cost least.
 //

@@ -26,7 +26,7 @@ result<std::vector<city>> read_order(line_reader& lines, std::size_t cities) {
         const auto line = lines.next_filled();
         if (!line)
             return line.failure();
-        if (!*line || **line == "EOF")
+        if (!*line || is_end_of_file(**line))
             break;
         std::string_view rest = **line;
         while (!rest.empty() && !has_ended) {

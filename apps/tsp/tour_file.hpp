@@ -20,7 +20,7 @@ result<std::vector<city>> read_tour(const std::string& path, const instance& of)
 // Over what is there, which readers never find half written.
 result<void> write_tour(const std::filesystem::path& path, const instance& of,
                         std::span<const city> tour);
-// Of an instance that has points; y grows upwards.
+// Draws an instance that has points; y grows upwards.
 result<void> write_picture(const std::filesystem::path& path, const instance& of,
                            std::span<const city> tour);
 

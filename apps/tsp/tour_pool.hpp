@@ -24,7 +24,7 @@ class tour_pool {
 
     // The oldest one goes where there are as many as can be.
     void add(std::span<const city> tour);
-    // What comes of them and of `best`, if it is shorter, takes the place of `best`; by how much it is shorter. They
+    // A tour bred of them and of `best`, if it is shorter, takes the place of `best`; by how much it is shorter. They
     // themselves stay as they are, so that what one of them alone has is not lost.
     std::int64_t breed(std::vector<city>& best, random_stream& random);
 

@@ -10,7 +10,7 @@ namespace troupe::tsp {
 
 namespace {
 
-// Of the span between a city's lowest and highest trail (lambda of ACOTSP).
+// A share of the span between a city's lowest and highest trail (lambda of ACOTSP).
 constexpr double little = 0.05;
 
 } // namespace

@@ -20,7 +20,7 @@ bool is_count(std::int64_t x) {
     return x >= 0 && x <= tours_max;
 }
 
-// Of each colony: built before a phase, and in it.
+// Tours of each colony: built before a phase, and in it.
 struct phase_tours {
     std::int64_t first, count;
 };

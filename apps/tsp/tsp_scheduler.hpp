@@ -57,7 +57,7 @@ class tsp_scheduler final : public scheduled::scheduler_part {
         -1; // length of the tour that was told of last (standing::so_far); not saved
 };
 
-// Of a saved scheduler, for a run that drops what was under way.
+// Changes a saved scheduler for a run that drops what was under way.
 result<void> forget_phases_under_way(scheduled::saved_part& saved, memory_pool& memory);
 
 } // namespace troupe::tsp

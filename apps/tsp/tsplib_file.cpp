@@ -80,6 +80,11 @@ bool begins_with_number(std::string_view line) {
     return text_number(take_word(line)).has_value();
 }
 
+bool are_whole(const std::vector<point>& points) {
+    return std::ranges::all_of(
+        points, [](const point& p) { return p.x == std::floor(p.x) && p.y == std::floor(p.y); });
+}
+
 std::uint64_t words_in(std::string_view line) {
     std::uint64_t words = 0;
     for (; !line.empty(); ++words)
@@ -157,7 +162,7 @@ result<void> tsplib_problem::take(const tsplib_entry& entry) {
         cities_ = *cities;
     } else if (key == "FIXED_EDGES_SECTION")
         return fail("fixed edges are not supported; leave the section out");
-    else if (key == "NODE_COORD_TYPE" && value == "THREED_COORDS")
+    else if (key == "NODE_COORD_TYPE" && in_capitals(value) == "THREED_COORDS")
         return fail("coordinates in three dimensions are not supported; give two");
     else if (key != "COMMENT" && key != "NODE_COORD_TYPE" && key != "DISPLAY_DATA_TYPE")
         return fail(troupe::quoted(key) +
@@ -169,25 +174,28 @@ result<void> tsplib_problem::take_type(const std::string& value) {
     // Some files say who has made them in the same line.
     std::string_view rest = value;
     const std::string_view type = take_word(rest);
-    if (type != "TSP" && type != "ATSP")
+    if (in_capitals(type) != "TSP" && in_capitals(type) != "ATSP")
         return fail("TYPE " + troupe::quoted(value) + " is not supported; give a TSP or an ATSP");
-    is_asymmetric_ = type == "ATSP";
+    is_asymmetric_ = in_capitals(type) == "ATSP";
     return {};
 }
 
 result<void> tsplib_problem::take_weights(const std::string& value) {
-    const auto* const found = std::ranges::find(weight_names, value, &named_weights::name);
+    const auto* const found =
+        std::ranges::find(weight_names, in_capitals(value), &named_weights::name);
     if (found == weight_names.end())
-        return fail("EDGE_WEIGHT_TYPE " + troupe::quoted(value) +
-                    " is not supported; give EUC_2D, CEIL_2D, ATT, GEO or EXPLICIT");
+        return fail(
+            "EDGE_WEIGHT_TYPE " + troupe::quoted(value) +
+            " is not supported; give EUC_2D, CEIL_2D, ATT or GEO, or EXPLICIT with a matrix of "
+            "the lengths");
     weights_ = found->kind;
     return {};
 }
 
 result<void> tsplib_problem::take_format(const std::string& value) {
-    if (value == "FUNCTION")
+    if (in_capitals(value) == "FUNCTION")
         return {};
-    const auto* const found = std::ranges::find(part_names, value, &named_part::name);
+    const auto* const found = std::ranges::find(part_names, in_capitals(value), &named_part::name);
     if (found == part_names.end())
         return fail("EDGE_WEIGHT_FORMAT " + troupe::quoted(value) +
                     " is not supported; give FULL_MATRIX, or UPPER or LOWER with ROW, COL, "
@@ -215,7 +223,7 @@ result<void> tsplib_problem::read_points(std::vector<point>& to, const std::stri
         const auto line = lines_.next_filled();
         if (!line)
             return line.failure();
-        if (!*line || **line == "EOF")
+        if (!*line || is_end_of_file(**line))
             return fail(counted(i, "city", "cities") + " in " + section + ", but DIMENSION is " +
                         std::to_string(cities_) + "; give all of them");
         std::string_view rest = **line;
@@ -268,7 +276,7 @@ result<void> tsplib_problem::read_matrix() {
                 const auto line = lines_.next_filled();
                 if (!line)
                     return line.failure();
-                if (!*line || **line == "EOF" || looks_like_tsplib(**line))
+                if (!*line || is_end_of_file(**line) || looks_like_tsplib(**line))
                     return fail("the matrix has " + counted(taken, "length") + " instead of " +
                                 std::to_string(all) + "; give all of them");
                 rest = **line;
@@ -339,6 +347,9 @@ result<instance> tsplib_problem::finish() {
     if (*weights_ != edge_weights::matrix) {
         if (points_.empty())
             return fail("the file has no NODE_COORD_SECTION; give the coordinates of the cities");
+        // The rounding of whole coordinates, as eil51 has them, is the format's.
+        if (*weights_ != edge_weights::geo && is_too_narrow(points_) && !are_whole(points_))
+            return fail(std::string{too_narrow});
         return instance::of_points(std::move(name_), *weights_, std::move(points_));
     }
     if (lengths_.empty())

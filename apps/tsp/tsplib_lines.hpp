@@ -1,4 +1,5 @@
-// What TSPLIB's files have in common: lines KEY : VALUE, and sections of numbers.
+// TSPLIB's files have in common: lines KEY : VALUE, and sections of numbers. Keywords may be in small letters, and a
+// keyword of the specification may stand without its colon.
 //
 // Threads: one. Errors: errc::data with the line.
 #pragma once
@@ -14,9 +15,12 @@
 namespace troupe::tsp {
 
 struct tsplib_entry {
-    std::string key;   // without blanks around it; of a section its name
+    std::string key;   // in capitals, without blanks around it; of a section its name
     std::string value; // empty for a section
 };
+
+std::string in_capitals(std::string_view text); // letters of ASCII alone
+bool is_end_of_file(std::string_view line);     // EOF, in any letters
 
 // The next line that is filled; none at the end of the file, or after a line EOF.
 result<std::optional<tsplib_entry>> next_entry(line_reader& lines);

@@ -24,6 +24,9 @@ namespace {
 constexpr std::array kinds{colony_kind::ant_system, colony_kind::max_min,
                            colony_kind::ant_colony_system, colony_kind::focused};
 
+// The shortest tour of drilled_board().
+constexpr std::int64_t board_length = 25825;
+
 struct made_colony {
     instance of;
     colony_settings settings;
@@ -208,6 +211,37 @@ BOOST_AUTO_TEST_CASE(the_tours_that_cycles_ended_with_are_saved) {
     BOOST_TEST(is_same(whole.ants->save(), second.ants->save()));
 }
 
+// Two by two blocks of holes, far apart, with a few single ones between: of nearest candidates alone they are not joined.
+instance drilled_board() {
+    random_stream random{83};
+    std::vector<point> points;
+    for (const double left : {0.0, 4770.0})
+        for (const double below : {0.0, 2490.0})
+            for (int i = 0; i < 72; ++i)
+                points.push_back({left + 15 * (i % 4), below + 15 * (i / 4)});
+    for (int i = 0; i < 40; ++i) {
+        const double x = 500 + static_cast<double>(random.below(3800));
+        points.push_back({x, static_cast<double>(random.below(3000))});
+    }
+    return instance::of_points("board", edge_weights::euclidean, std::move(points));
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_tour_through_clusters_is_the_same_length_from_each_seed_and_candidate_count) {
+    for (const std::uint32_t candidates : {8, 12})
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            made_colony c{drilled_board(), {.candidates = candidates}, seed};
+            for (int i = 0; i < 60 && c.ants->best_length() > board_length; ++i)
+                c.advance(1000);
+            BOOST_TEST(c.ants->best_length() == board_length);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(colonies_of_different_seeds_begin_with_different_tours) {
+    const made_colony one{random_cities(300, 89), {}, 1}, other{random_cities(300, 89), {}, 2};
+    BOOST_TEST(!std::ranges::equal(one.ants->best(), other.ants->best()));
+}
+
 BOOST_AUTO_TEST_CASE(ants_of_each_iteration_draw_anew) {
     for (const auto kind :
          {colony_kind::ant_system, colony_kind::max_min, colony_kind::ant_colony_system}) {
@@ -247,6 +281,50 @@ BOOST_AUTO_TEST_CASE(a_shorter_tour_from_elsewhere_is_taken_in) {
         BOOST_TEST(c.ants->best_length() <= good.ants->best_length());
         c.advance(50);
         BOOST_TEST(c.ants->best_length() <= good.ants->best_length());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_tour_from_elsewhere_lays_a_trail) {
+    for (const auto kind :
+         {colony_kind::ant_system, colony_kind::max_min, colony_kind::ant_colony_system}) {
+        made_colony good{random_cities(200, 47), {}, 1};
+        good.advance(3000);
+        const colony_settings settings{.kind = kind, .search = search_kind::none, .ants = 5};
+        made_colony told{random_cities(200, 47), settings, 2},
+            alone{random_cities(200, 47), settings, 2};
+        BOOST_REQUIRE(told.ants->take_in(good.ants->best()));
+        told.advance(25 * 5); // max-min lays the best one every 25 iterations
+        alone.advance(25 * 5);
+        const auto trail_of = [&](made_colony& c) { // the share that lies on the good tour
+            const colony_state state = c.ants->save();
+            const auto tour = good.ants->best();
+            double on = 0, all = 0;
+            for (const double v : state.trails)
+                all += v;
+            for (std::size_t i = 0; i < tour.size(); ++i) {
+                const city a = tour[i], b = tour[(i + 1) % tour.size()];
+                if (const std::size_t k = c.near.place(a, b); k < c.near.count())
+                    on += state.trails[static_cast<std::size_t>(a) * c.near.count() + k];
+            }
+            return on / all;
+        };
+        BOOST_TEST_CONTEXT("kind " << static_cast<int>(kind))
+        BOOST_TEST(trail_of(told) > trail_of(alone));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(max_min_makes_its_trails_equal_again_where_they_have_converged) {
+    for (const bool is_one_way : {false, true}) {
+        made_colony c{is_one_way ? one_way_streets(8, 3) : random_cities(8, 3),
+                      {.kind = colony_kind::max_min, .search = search_kind::three_opt, .ants = 5},
+                      1};
+        bool are_equal = false;
+        for (int i = 0; i < 2000 && !are_equal; ++i) {
+            c.advance(5);
+            const auto trails = c.ants->save().trails;
+            are_equal = std::ranges::min(trails) == std::ranges::max(trails);
+        }
+        BOOST_TEST(are_equal);
     }
 }
 

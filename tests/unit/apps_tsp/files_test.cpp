@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(coordinates_in_csv_are_read) {
 BOOST_AUTO_TEST_CASE(what_cannot_be_used_is_refused_by_a_line_that_says_where) {
     BOOST_TEST(refusal("") == "line 1: the file holds no cities");
     BOOST_TEST(refusal(replaced(square, "EUC_2D", "XRAY1")) ==
-               "line 2: EDGE_WEIGHT_TYPE \"XRAY1\" is not supported; give EUC_2D, CEIL_2D, ATT, "
-               "GEO or EXPLICIT");
+               "line 2: EDGE_WEIGHT_TYPE \"XRAY1\" is not supported; give EUC_2D, CEIL_2D, ATT "
+               "or GEO, or EXPLICIT with a matrix of the lengths");
     BOOST_TEST(refusal("TYPE: CVRP\n" + square) ==
                "line 1: TYPE \"CVRP\" is not supported; give a TSP or an ATSP");
     BOOST_TEST(refusal(replaced(square, ": 4", ": 2")) ==
@@ -182,6 +182,69 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_used_is_refused_by_a_line_that_says_where) {
     BOOST_TEST(refusal(replaced(square, "EOF", "NODE_COORD_SECTION")) ==
                "line 8: NODE_COORD_SECTION stands twice; leave one out");
     BOOST_TEST(read("COMMENT: one\nCOMMENT: two\n" + square).cities() == 4u);
+}
+
+// Each form that files have is read, or refused by a sentence that says what to do.
+BOOST_AUTO_TEST_CASE(each_form_of_tsplib_is_read_or_refused_with_what_to_do) {
+    struct form {
+        const char* name;
+        std::string text;
+        std::string refused; // empty: it is read, and the tour 1 2 3 4 is 1400 long
+    };
+    const std::string type = "EDGE_WEIGHT_TYPE \"", types = "\" is not supported; give EUC_2D";
+    std::vector<form> forms{
+        {"as it should be", square, ""},
+        {"eof", replaced(square, "EOF", "eof"), ""},
+        {"Eof", replaced(square, "EOF", "Eof"), ""},
+        {"no EOF", replaced(square, "EOF\n", ""), ""},
+        {"a keyword in small letters", replaced(square, "DIMENSION", "dimension"), ""},
+        {"a type in small letters", replaced(square, "EUC_2D", "euc_2d"), ""},
+        {"a section in small letters", replaced(square, "NODE_COORD_SECTION", "node_coord_section"),
+         ""},
+        {"a type of problem in small letters", "type: tsp\n" + square, ""},
+        {"a keyword in mixed letters", "Name: c8\n" + square, ""},
+        {"no colon", replaced(square, "DIMENSION: 4", "DIMENSION 4"), ""},
+        {"a colon behind a section", replaced(square, "SECTION", "SECTION:"), ""},
+        {"a name without a colon", "name c8\n" + square, ""},
+        {"cities from 0",
+         replaced(
+             replaced(replaced(replaced(square, "1 0 0", "0 0 0"), "2 0", "1 0"), "3 4", "2 4"),
+             "4 400 0", "3 400 0"),
+         "line 4: \"0\" is not the number of a city; number the cities from 1 to 4"},
+        {"the dimension behind the section",
+         replaced(replaced(square, "DIMENSION: 4\n", ""), "EOF", "DIMENSION: 4\nEOF"),
+         "line 2: NODE_COORD_SECTION before DIMENSION; give DIMENSION first"},
+        {"the type of lengths behind the section",
+         replaced(replaced(square, "EDGE_WEIGHT_TYPE: EUC_2D\n", ""), "EOF",
+                  "EDGE_WEIGHT_TYPE: EUC_2D\nEOF"),
+         ""},
+        {"the format behind the section",
+         "DIMENSION: 3\nEDGE_WEIGHT_SECTION\n0 1 2\n1 0 3\n2 3 0\nEDGE_WEIGHT_TYPE: EXPLICIT\n"
+         "EDGE_WEIGHT_FORMAT: FULL_MATRIX\nEOF\n",
+         "line 2: EDGE_WEIGHT_SECTION before EDGE_WEIGHT_FORMAT; give the format first"},
+        {"coordinates of a small square",
+         replaced(replaced(replaced(replaced(square, "0 300", "0 0.3"), "400 300", "0.4 0.3"),
+                           "400 0", "0.4 0"),
+                  "EUC_2D", "CEIL_2D"),
+         "line 8: the cities lie within less than 100 units, but lengths are rounded to whole "
+         "units; "
+         "scale the coordinates"}};
+    for (const char* other : {"MAX_2D", "MAX_3D", "MAN_2D", "MAN_3D", "EUC_3D", "CEIL_3D", "GEOM",
+                              "XRAY1", "XRAY2", "SPECIAL"})
+        forms.push_back({other, replaced(square, "EUC_2D", other),
+                         "line 2: " + type + other + types +
+                             ", CEIL_2D, ATT or GEO, or EXPLICIT with a matrix of the lengths"});
+    for (const form& f : forms)
+        BOOST_TEST_CONTEXT(f.name) {
+            if (f.refused.empty())
+                BOOST_TEST(read(f.text).length_of(std::vector<city>{0, 1, 2, 3}) == 1400);
+            else
+                BOOST_TEST(refusal(f.text) == f.refused);
+        }
+    // Whole coordinates are the format's own, as those of eil51.
+    BOOST_TEST(read("DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 0 3\n"
+                    "3 4 3\nEOF\n")
+                   .length(0, 2) == 5);
 }
 
 BOOST_AUTO_TEST_CASE(a_dimension_that_is_too_small_is_named_with_the_number_of_cities) {

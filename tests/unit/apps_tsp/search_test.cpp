@@ -75,6 +75,53 @@ BOOST_AUTO_TEST_CASE(a_tree_finds_the_nearest_places) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_tree_finds_the_nearest_places_of_a_quadrant) {
+    random_stream random{5};
+    std::vector<place> places;
+    for (int i = 0; i < 300; ++i)
+        places.push_back(
+            {static_cast<double>(random.below(20)), static_cast<double>(random.below(20)), 0});
+    place_tree tree{places};
+    for (std::size_t of = 0; of < places.size(); ++of)
+        for (unsigned quadrant = 0; quadrant < 4; ++quadrant) {
+            std::vector<std::pair<double, std::size_t>> all;
+            for (std::size_t i = 0; i < places.size(); ++i) {
+                const double x = places[i][0] - places[of][0], y = places[i][1] - places[of][1];
+                if (i != of && (x >= 0 ? 1u : 0u) + (y >= 0 ? 2u : 0u) == quadrant)
+                    all.emplace_back(x * x + y * y, i);
+            }
+            std::ranges::sort(all);
+            const auto found = tree.nearest_in(quadrant, of, 3);
+            BOOST_REQUIRE(found.size() == std::min<std::size_t>(3, all.size()));
+            for (std::size_t i = 0; i < found.size(); ++i)
+                BOOST_REQUIRE(found[i] == all[i].second);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(candidates_join_clusters_of_more_cities_than_are_looked_at) {
+    // Ten by ten holes each, the second block far to the right of the first.
+    std::vector<point> points;
+    for (int i = 0; i < 200; ++i)
+        points.push_back({static_cast<double>(i % 10 * 10 + (i < 100 ? 0 : 3000)),
+                          static_cast<double>(i / 10 % 10 * 10)});
+    const instance blocks = instance::of_points("b", edge_weights::euclidean, points);
+    const candidates near{blocks, 8};
+    for (const city border : {99, 100, 150})
+        BOOST_TEST(std::ranges::any_of(near.of(border),
+                                       [&](city to) { return (to >= 100) != (border >= 100); }));
+}
+
+BOOST_AUTO_TEST_CASE(tours_to_begin_with_differ_by_what_is_drawn) {
+    const instance of = random_cities(300, 19);
+    const candidates near{of, 8};
+    random_stream one{1}, again{1}, other{2};
+    const auto first = first_tour(of, near, one);
+    BOOST_TEST(is_tour(first, 300));
+    BOOST_TEST((first == first_tour(of, near, again)));
+    BOOST_TEST((first != first_tour(of, near, other)));
+    BOOST_TEST(of.length_of(first) < of.length_of(nearest_neighbour_tour(of, near, 0)));
+}
+
 BOOST_AUTO_TEST_CASE(candidates_are_near_and_in_all_directions) {
     const instance of = random_cities(500, 5);
     const candidates near{of, 8};
