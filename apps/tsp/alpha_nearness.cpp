@@ -11,7 +11,7 @@ namespace troupe::tsp {
 namespace {
 
 constexpr int rounds = 100;
-// A step for a degree too high by one, in mean edges: in the first round, and the share that is left of it from round to round.
+// A step for a degree too high by one, in mean edges: in the first round, and the share left of it from round to round.
 constexpr double first_step = 0.2;
 constexpr double shrinks = 0.944;
 // The newest share of a step: the rest follows the degrees of the round before.

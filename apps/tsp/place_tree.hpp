@@ -20,8 +20,8 @@ class place_tree {
     // The `count` places nearest to place `of`, without itself, nearest first and of equal ones the lowest number; fewer if
     // there are not so many. Valid until the next call.
     std::span<const std::size_t> nearest(std::size_t of, std::size_t count);
-    // The nearest of those in one quadrant around it, by the first two coordinates: bit 0 is set where x is not below, bit 1 where
-    // y is not below.
+    // The nearest of those in one quadrant around it, by the first two coordinates: bit 0 is set where x is not below,
+    // bit 1 where y is not below.
     std::span<const std::size_t> nearest_in(unsigned quadrant, std::size_t of, std::size_t count);
 
   private:
