@@ -55,6 +55,8 @@ class Environment(TroupeTest):
                 with self.subTest(setting=setting, transport=transport):
                     result = self.trained(app, "--nodes", 2, "--transport", transport, **{f"UCX_{name}": value})
                     self.assertEqual(result.event("epoch")[0]["test_loss"], expected)
+                    noted = any(f"does not use UCX_{name} of the environment" in note for note in result.event("start")[0]["notes"])
+                    self.assertEqual(noted, name != "NET_DEVICES")
 
     def test_what_libraries_print_goes_to_standard_error(self):
         app = self.app()

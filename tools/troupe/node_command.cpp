@@ -12,6 +12,7 @@
 #include "schemas/base/printable.hpp"
 #include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/node_host.hpp"
+#include "tools/troupe/process_start.hpp"
 #include "tools/troupe/signals.hpp"
 #include "transport/ucx/socket.hpp"
 
@@ -121,6 +122,8 @@ int node(const node_options_cli& options, job_table jobs) {
     const std::string cores = note_of_cores(parse_devices(options.node.devices)->cpus);
     if (!options.quiet && !cores.empty())
         log.say("note: " + cores);
+    if (const std::string unused = note_of_settings(); !unused.empty())
+        log.say("note: " + unused);
     pollfd signal{signal_descriptor(), POLLIN, 0};
     while (stop_signals() == 0) {
         poll(&signal, 1, options.quiet ? -1 : node_log::log_interval_ms);

@@ -3,6 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <string>
+#include <vector>
+
+#include "schemas/base/nearest.hpp"
+
 // Runs before sanitizers and parts of the C library are set up: system calls and plain loops alone.
 #define BEFORE_LIBRARIES __attribute__((no_sanitize("address", "thread", "undefined")))
 
@@ -12,10 +17,21 @@ namespace {
 
 int results = STDOUT_FILENO;
 
-// The beginnings of the names of settings that count.
-constexpr const char* kept[] = {
-    "UCX_NET_DEVICES", "UCX_IB_",       "UCX_RC_",    "UCX_DC_",           "UCX_UD_",
-    "UCX_MODULE",      "UCX_LOG_LEVEL", "UCX_ERROR_", "UCX_HANDLE_ERRORS", "UCX_GDB_COMMAND"};
+// The beginnings of settings that count. The last one leaves the functions of memory to a sanitizer.
+constexpr const char* kept[] = {"UCX_NET_DEVICES",
+                                "UCX_IB_",
+                                "UCX_RC_",
+                                "UCX_DC_",
+                                "UCX_UD_",
+                                "UCX_MODULE",
+                                "UCX_LOG_LEVEL",
+                                "UCX_ERROR_",
+                                "UCX_HANDLE_ERRORS",
+                                "UCX_GDB_COMMAND",
+                                "UCX_MEM_MMAP_HOOK_MODE=none"};
+
+constexpr int dropped_max = 16;     // that are named
+const char* dropped[dropped_max]{}; // NAME=VALUE
 
 BEFORE_LIBRARIES bool begins_with(const char* text, const char* beginning) {
     for (; *beginning != '\0'; ++text, ++beginning)
@@ -35,9 +51,12 @@ BEFORE_LIBRARIES bool is_dropped(const char* variable) {
 
 BEFORE_LIBRARIES void drop_settings(char** environment) {
     char** to = environment;
+    int count = 0;
     for (char** from = environment; *from != nullptr; ++from)
         if (!is_dropped(*from))
             *to++ = *from;
+        else if (count < dropped_max)
+            dropped[count++] = *from;
     *to = nullptr;
 }
 
@@ -62,6 +81,18 @@ __attribute__((section(".preinit_array"), used)) void (*before_libraries)(int, c
 
 int standard_output() noexcept {
     return results;
+}
+
+std::string note_of_settings() {
+    std::vector<std::string> names;
+    for (const char* setting : dropped)
+        if (setting != nullptr) {
+            const std::string text = setting;
+            names.push_back(text.substr(0, text.find('=')));
+        }
+    return names.empty() ? ""
+                         : "Troupe configures UCX itself and does not use " + join(names) +
+                               " of the environment; choose by --transport";
 }
 
 } // namespace troupe::cli

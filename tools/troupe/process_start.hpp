@@ -11,9 +11,14 @@
 // It happens by itself in every program that has this file.
 #pragma once
 
+#include <string>
+
 namespace troupe::cli {
 
 // The descriptor of the process's standard output, for questions about it (isatty, poll); write to std::cout.
 int standard_output() noexcept;
+
+// A note for people that names the settings of UCX which were removed; else empty.
+std::string note_of_settings();
 
 } // namespace troupe::cli

@@ -127,6 +127,9 @@ int run_job(const run_options& options, job& what, run_nodes& nodes) {
     node_host& host = *nodes.host;
     note_list notes{options.json};
     notes.add(what.notes());
+    const bool is_alone = options.nodes == 0 && options.cluster.empty();
+    if (const std::string unused = note_of_settings(); !is_alone && !unused.empty())
+        notes.add({unused});
     notes.add(what.notes_on_sharing(nodes, options.nodes));
     if (options.cluster.empty()) // whose processors are not known here
         notes.add(what.notes_on(nodes.devices));
