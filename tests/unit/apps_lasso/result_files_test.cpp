@@ -6,6 +6,7 @@
 
 #include <capnp/message.h>
 
+#include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/named_numbers.hpp"
 #include "apps/lasso/lasso.capnp.h"
 #include "apps/lasso/result_files.hpp"
