@@ -64,7 +64,9 @@ result<void> move_into_place(const fs::path& from, const fs::path& to) {
         return file_error(to, "put into place", errno);
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0)
         return file_error(to, "replaced", errno);
-    return remove_folder(from);
+    [[maybe_unused]] const auto removed =
+        remove_folder(from); // what is left goes at the next open()
+    return {};
 }
 
 result<void> remove_whole(const fs::path& folder) {
@@ -137,9 +139,9 @@ bool checkpoint_folder::has_been_replaced() const {
 }
 
 checkpoint_folder::~checkpoint_folder() {
-    std::error_code failed;
     for (const fs::path& folder : made_)
-        if (!fs::remove(folder, failed))
+        if (::rmdir(folder.c_str()) !=
+            0) // has something in it, or is a link that a user has put there
             return;
 }
 

@@ -142,7 +142,7 @@ void cluster_actor::remove(node_id node, const error& why) {
     if (is_sought)
         missing_.look_for(*gone, now());
     log(described(*gone) + (has_left ? " has left" : " is lost: " + why.message()) +
-        (is_sought ? "; this node goes on trying to reach it" : ""));
+        (is_sought ? "; this node goes on trying to reach it for a day" : ""));
     for (const actor_address subscriber : subscribers_) {
         frame_builder<proto::NodeLost> news;
         news.body().setNode(node.value());
@@ -223,7 +223,7 @@ void cluster_actor::take_refusal(proto::Refused::Reader answer, const frame& f) 
     const std::string why = read_reason(answer.getText());
     if (missing_.refused(f.from().node))
         log("node " + peer(f.from().node).name +
-            " does not take this node, which goes on trying: " + why);
+            " does not take this node, which goes on trying for a day: " + why);
     progress_.refused();
     give_up_join({errc::refused, why});
 }

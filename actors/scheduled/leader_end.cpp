@@ -290,10 +290,9 @@ void leader::end_is_tried() {
     report_.files = end.files;
     if (!end.checkpoint.empty())
         report_.checkpoint = end.checkpoint;
-    for (const auto& why : {end.result_failure, end.commit_failure})
-        if (why && !may_be_written_later(*why))
-            return finish(why);
     const std::optional<error> why = end.failure();
+    if (why && !may_be_written_later(*why))
+        return finish(why);
     if (!why) {
         if (end.commit_failure)
             tell(run_note{end_is_unsaved(*end.commit_failure, report_.checkpoint)});

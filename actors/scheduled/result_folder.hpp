@@ -1,8 +1,8 @@
-// A result on disk, of which either all files are there or those that were there before.
+// A result on disk, whose files are whole.
 //
 // A program writes its files into a hidden folder below the result's. They are synced, and only then moved into place,
-// behind the mark (result_mark.hpp), which lists them. So a full disk leaves no torn file under a final name, and no new
-// file beside old ones.
+// one after the other, behind the mark (result_mark.hpp), which lists them. So a full disk leaves no torn file under a
+// final name. A process that is killed between two moves leaves files of both results, until the run goes on.
 //
 // Threads: blocks on files. Errors: errc::io with the file as it is to be named, or what the program returns.
 #pragma once

@@ -68,9 +68,11 @@ class plain_source final : public byte_source {
 class gzip_source final : public byte_source {
   public:
     gzip_source(file_handle file, std::uint64_t stored_bytes)
-        : file_{std::move(file)}, stored_bytes_{stored_bytes}, packed_(packed_bytes) {
+        : file_{std::move(file)}, stored_bytes_{stored_bytes}, packed_(packed_bytes) {}
+    // False: zlib has no memory to begin.
+    bool begin() {
         constexpr int gzip_alone = 15 + 16;
-        TROUPE_CHECK(inflateInit2(&inflate_, gzip_alone) == Z_OK, "zlib has memory to begin");
+        return inflateInit2(&inflate_, gzip_alone) == Z_OK;
     }
     gzip_source(const gzip_source&) = delete;
     gzip_source& operator=(const gzip_source&) = delete;
@@ -158,9 +160,12 @@ result<std::unique_ptr<byte_source>> open_file_source(const std::filesystem::pat
     if (!got)
         return got.failure();
     file.rewind();
-    if (*got == magic.size() && magic == gzip_magic)
-        return std::unique_ptr<byte_source>{
-            std::make_unique<gzip_source>(std::move(file), stored_bytes)};
+    if (*got == magic.size() && magic == gzip_magic) {
+        auto packed = std::make_unique<gzip_source>(std::move(file), stored_bytes);
+        if (!packed->begin())
+            return error{errc::exhausted, "no memory to unpack it"};
+        return std::unique_ptr<byte_source>{std::move(packed)};
+    }
     return std::unique_ptr<byte_source>{
         std::make_unique<plain_source>(std::move(file), stored_bytes)};
 }

@@ -95,10 +95,7 @@ std::optional<float> text_float(std::string_view text) {
 bool is_missing_value(std::string_view text) {
     constexpr std::array<std::string_view, 11> words{"",  "na", "n/a", "nan",  "null", "none",
                                                      "?", "-",  ".",   "<na>", "#n/a"};
-    std::string lower{text};
-    for (char& c : lower)
-        if (c >= 'A' && c <= 'Z')
-            c = static_cast<char>(c - 'A' + 'a');
+    const std::string lower = lower_case(text);
     return std::ranges::find(words, lower) != words.end();
 }
 

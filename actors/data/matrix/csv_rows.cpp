@@ -100,11 +100,15 @@ result<std::optional<std::string_view>> csv_rows::next_record() {
                 return line;
             if (!*line || lines_.line() - begun > lines_of_record_max ||
                 joined_.size() > limits::text_line_bytes_max)
-                return error{errc::data,
-                             lines_.name() + ": line " + std::to_string(begun) +
-                                 ": a quotation mark that begins a cell has no end within " +
-                                 std::to_string(lines_of_record_max) +
-                                 " lines; close it, or leave it out"};
+                return error{
+                    errc::data,
+                    lines_.name() + ": line " + std::to_string(begun) +
+                        ": a quotation mark that begins a cell has no end " +
+                        (!*line ? "in the file"
+                         : joined_.size() > limits::text_line_bytes_max
+                             ? "within the bytes of a line"
+                             : "within " + std::to_string(lines_of_record_max) + " lines") +
+                        "; close it, or leave it out"};
             joined_.append(1, '\n').append(**line);
             may_end = (*line)->find('"') != std::string_view::npos;
         }

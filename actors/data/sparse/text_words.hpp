@@ -4,9 +4,8 @@
 //
 // Two letters are in one word where the default rules of Unicode have no boundary between them, and also where scripts that
 // write no blanks meet (Thai, Chinese, Japanese), which takes a dictionary to cut: a word is what their text has between
-// blanks and punctuation. Those rules allow more between two letters than a word has
-// here: it has the dots of Catalan ("col·lecció") and of Hebrew's abbreviations, but no apostrophes, full stops, colons,
-// digits or underscores.
+// blanks and punctuation. Unlike under those rules, apostrophes, full stops, colons, digits and underscores always
+// separate. The middle dot of Catalan ("col·lecció") and the gershayim of Hebrew's abbreviations do not.
 //
 // Threads: values. Source: Unicode Standard Annex 29, Unicode Text Segmentation, section 4.
 #pragma once

@@ -310,6 +310,9 @@ BOOST_AUTO_TEST_CASE(a_folder_that_is_gone_is_told_and_used_again_once_it_is_the
     const auto second = checkpoint_store::open({folder / "elsewhere", 2});
     BOOST_REQUIRE(!second.ok());
     BOOST_TEST((second.failure().code() == errc::usage));
+    { const auto ended = std::move(store); }
+    BOOST_TEST(
+        fs::is_symlink(folder / "saved")); // the user's, though the store had made the folder
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_that_another_run_has_meanwhile_is_left_to_it) {

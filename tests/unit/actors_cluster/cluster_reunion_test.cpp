@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_were_cut_off_meet_again_when_the_cut_is_over) {
         n.sim.run_for(cut);
         BOOST_TEST(n.news["a"].lost == names{"b lost"}, boost::test_tools::per_element());
         BOOST_TEST(n.news["b"].lost == names{"a lost"}, boost::test_tools::per_element());
-        BOOST_TEST(n.said["a"].back().ends_with("; this node goes on trying to reach it"),
+        BOOST_TEST(n.said["a"].back().ends_with("; this node goes on trying to reach it for a day"),
                    n.said["a"].back());
         n.sim.heal();
         // The longest wait between two attempts, and the time of one that the cut has begun.
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(whose_name_another_node_has_taken_meanwhile_stays_out_and_s
     BOOST_TEST(n.news["b"].members.contains(n.c.node()));
     const auto refusal = std::ranges::find_if(n.said["b"], [](const std::string& s) {
         return s.starts_with(
-            "node a does not take this node, which goes on trying: the name b is in use");
+            "node a does not take this node, which goes on trying for a day: the name b is in use");
     });
     BOOST_TEST((refusal != n.said["b"].end()));
 }
