@@ -5,11 +5,13 @@
     made_data.py documents OUT [--tokens 5000000]   documents drawn from topics, as counts of words
     made_data.py ratings TRAIN TEST [--users 70000] ratings drawn from factors
     made_data.py columns OUT TARGETS [--columns 1000000]    a sparse matrix with groups of columns that are alike
-    made_data.py cities OUT [--cities 1000]         random cities in a square, of which no two are farther apart than 65,535
+    made_data.py cities OUT [--cities 1000] [--clustered]    cities in a square, of which no two are farther apart than 65,535
 
 Counts are in the format of LDA-C: a line for each document, N WORD:COUNT ... Ratings are lines USER ITEM RATING. The matrix is
-SciPy's .npz, csr and not compressed, its targets are .npy. Cities are a file of TSPLIB. Prints what it has made as one JSON object. The same arguments make
-the same files with the same NumPy; "dictionary" needs no NumPy.
+SciPy's .npz, csr and not compressed, its targets are .npy. Cities are a file of TSPLIB; clustered ones are drawn as those of
+the DIMACS challenge on the travelling salesman (Johnson and McGeoch 2002): a centre for a hundred cities each, and around
+it normal deviates of the side over the root of the number of cities. Prints what it has made as one JSON object. The same
+arguments make the same files with the same NumPy; "dictionary" needs no NumPy.
 """
 import argparse
 import collections
@@ -153,9 +155,17 @@ def columns(options):
 def cities(options):
     import numpy
     draw = numpy.random.default_rng(options.seed)
+    if options.clustered:
+        side = 36000  # leaves room for what lies beyond it
+        centres = draw.integers(0, side, (max(1, options.cities // 100), 2))
+        offsets = draw.normal(0, side / options.cities ** 0.5, (options.cities, 2))
+        places = (centres[draw.integers(0, len(centres), options.cities)] + offsets).round().astype(int)
+        places = numpy.clip(places - places.min(axis=0), 0, 46000)
+    else:
+        places = draw.integers(0, 46000, (options.cities, 2))
     with open(options.out, "w") as file:
-        file.write(f"NAME : random\nTYPE : TSP\nDIMENSION : {options.cities}\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n")
-        for i, (x, y) in enumerate(draw.integers(0, 46000, (options.cities, 2))):
+        file.write(f"NAME : {'clustered' if options.clustered else 'random'}\nTYPE : TSP\nDIMENSION : {options.cities}\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n")
+        for i, (x, y) in enumerate(places):
             file.write(f"{i + 1} {x} {y}\n")
         file.write("EOF\n")
     return {"cities": options.cities}
@@ -190,6 +200,7 @@ def arguments():
     of = made.add_parser("cities")
     of.add_argument("out")
     of.add_argument("--cities", type=int, default=1000)
+    of.add_argument("--clustered", action="store_true")
     of.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""The table "tsp" of the benchmark "scheduled": tours through random cities beside those of fast-tsp and LKH (elkai), each as long
+"""The table "tsp" of the benchmark "scheduled": tours through random and clustered cities beside those of fast-tsp and LKH (elkai), each as long
 as it is given, and what a second node is worth."""
 import json
 import os
@@ -10,24 +10,26 @@ from rotations import in_words, made
 from scheduled import clocked, python_with
 from tables import Row, Table
 
-# Cities: instances, whose number is their seed and that of the run; and for ours and for fast-tsp how long (by workers), and the
+# Kinds of cities: instances, whose number is their seed and that of the run; and for ours and for fast-tsp how long (by workers), and the
 # times at which the shortest tour so far counts, too. LKH ends by itself.
-INSTANCES = {1000: 3, 10000: 1}
-OURS = {1000: {1: (20, [5]), 2: (20, [12])}, 10000: {1: (60, [])}}
-FAST_TSP = {1000: [5, 20], 10000: [60]}
-QUICK = {1000: {1: (2, []), 2: (2, [1])}}
-QUICK_FAST_TSP = {1000: [1, 2]}
-AIMS = {(1000, 5, 1): "<= 0.05%", (1000, 20, 1): "fast-tsp, 20 s", (1000, 12, 2): "1 worker, 20 s", (10000, 60, 1): "LKH + 1%"}
+RANDOM, CLUSTERED, MANY = "1000 cities", "1000 clustered cities", "10000 cities"
+INSTANCES = {RANDOM: 3, CLUSTERED: 3, MANY: 1}
+OURS = {RANDOM: {1: (20, [5]), 2: (20, [12])}, CLUSTERED: {1: (20, [5]), 2: (20, [12])}, MANY: {1: (60, [])}}
+FAST_TSP = {RANDOM: [5, 20], CLUSTERED: [5, 20], MANY: [60]}
+QUICK = {RANDOM: {1: (2, []), 2: (2, [1])}, CLUSTERED: {1: (2, []), 2: (2, [1])}}
+QUICK_FAST_TSP = {RANDOM: [1, 2], CLUSTERED: [1, 2]}
+AIMS = {(RANDOM, 5, 1): "<= 0.05%", (RANDOM, 20, 1): "fast-tsp, 20 s", (RANDOM, 12, 2): "1 worker, 20 s",
+        (CLUSTERED, 20, 2): "<= 0.05%", (MANY, 60, 1): "LKH + 1%"}
 TIMEOUT_S = 1800
 INSTANCE = ", instance "            # between a row's name and the number in a contender's
 
 
 def file_of(folder, cities, number):
-    return os.path.join(folder, f"{cities}-{number}.tsp")
+    return os.path.join(folder, f"{cities.replace(' ', '-')}-{number}.tsp")
 
 
 def ours(options, folder, cities, number, workers, seconds, looks):
-    name = f"{cities} cities, {in_words(workers)}{INSTANCE}{number}"
+    name = f"{cities}, {in_words(workers)}{INSTANCE}{number}"
     app = {"troupe": 1, "data": {"tsplib": file_of(folder, cities, number)}, "program": {"tsp": {}},
            "schedule": {"cyclic": {"window": 4}, "workers": workers}, "seed": number, "stop": {"seconds": seconds}}
     file = os.path.join(folder, f"{name}.yaml")
@@ -57,7 +59,7 @@ def peer(options, folder, cities, number, solver, title, when, *words):
         return {when: events["solved"]["length"], "seconds": events["solved"]["seconds"]}
     python = python_with(solver, os.path.join(options.peers_venvs, "tsp"))
     script = os.path.join(contenders.PEERS, "tours.py")
-    return Contender(f"{cities} cities, {title}{INSTANCE}{number}",
+    return Contender(f"{cities}, {title}{INSTANCE}{number}",
                      [python, script, solver, file_of(folder, cities, number), *words], read, timeout_s=TIMEOUT_S)
 
 
@@ -66,16 +68,17 @@ def parts_of(options, folder, skipped):
     for cities, runs in (QUICK if options.quick else OURS).items():
         peers = [("fast_tsp", f"fast-tsp, {seconds} s", f"{seconds} s", "--seconds", str(seconds))
                  for seconds in (QUICK_FAST_TSP if options.quick else FAST_TSP)[cities]]
-        if cities == min(OURS) or options.full:
+        if cities != MANY or options.full:
             peers.append(("elkai", "LKH", "1 run", "--runs", "1"))
         for number in range(1, INSTANCES[cities] + 1):
-            made("cities", options, file_of(folder, cities, number), "--cities", str(cities), "--seed", str(number))
+            made("cities", options, file_of(folder, cities, number), "--cities", cities.split()[0], "--seed", str(number),
+                 *(["--clustered"] if cities == CLUSTERED else []))
             parts += [ours(options, folder, cities, number, workers, *run) for workers, run in runs.items()]
             for words in peers:
                 try:
                     parts.append(peer(options, folder, cities, number, *words))
                 except Skip as reason:
-                    skipped.append(f"{cities} cities, {words[1]}{INSTANCE}{number}: skipped, {reason}")
+                    skipped.append(f"{cities}, {words[1]}{INSTANCE}{number}: skipped, {reason}")
     return parts
 
 
@@ -94,8 +97,8 @@ def lengths_by_row(figures):
 def rows_of(figures):
     by_row, rows = lengths_by_row(figures), []
     for name, lengths in by_row.items():
-        cities = int(name.split()[0])
-        best = {number: min(min(of[number]) for other, of in by_row.items() if other.startswith(f"{cities} ") and number in of)
+        cities = name.split(", ")[0]
+        best = {number: min(min(of[number]) for other, of in by_row.items() if other.startswith(f"{cities},") and number in of)
                 for number in lengths}
         row = Row(name, Figures([100 * (length / best[number] - 1) for number, all_of in lengths.items() for length in all_of]),
                   "% above")
@@ -110,14 +113,14 @@ def rows_of(figures):
         if "bytes" in of[0]:
             row.extra["memory"] = f"{max(keys['bytes'].high for keys in of) / 1e6:.0f} MB"
         rows.append(row)
-    return sorted(rows, key=lambda row: int(row.name.split()[0]))
+    return sorted(rows, key=lambda row: list(INSTANCES).index(row.name.split(", ")[0]))
 
 
 def tsp(options):
     skipped = []
     with tempfile.TemporaryDirectory() as folder:
         outcome = interleave(parts_of(options, folder, skipped), options.repetitions)
-    return Table("scheduled", "Tours through random cities: percent above the shortest of this table", rows_of(outcome.figures),
+    return Table("scheduled", "Tours through cities: percent above the shortest of this table", rows_of(outcome.figures),
                  skipped + outcome.skipped, outcome.others_busy,
                  ["above the shortest of this table of the same instance; the median, the range and the mean of all instances and repetitions",
                   "ours: a focused colony a worker, a node for each, one core each; seconds since the start event, at 5 and 12 s of "
