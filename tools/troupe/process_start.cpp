@@ -90,9 +90,10 @@ std::string note_of_settings() {
             const std::string text = setting;
             names.push_back(text.substr(0, text.find('=')));
         }
-    return names.empty() ? ""
-                         : "Troupe configures UCX itself and does not use " + join(names) +
-                               " of the environment; choose by --transport";
+    return names.empty()
+               ? ""
+               : "Troupe configures UCX itself and does not use " + join(names) +
+                     " of the environment; --transport chooses between shared memory, TCP and RDMA";
 }
 
 } // namespace troupe::cli

@@ -12,10 +12,13 @@ std::string why_not_utf8(std::string_view text) {
         if (c.bytes > 0 && c.value == 0)
             return "a NUL byte, which is in no text in UTF-8; give a text, or leave the byte out";
         if (c.bytes == 0) {
+            const auto value = static_cast<unsigned char>(text[0]);
+            const bool is_windows = value >= 0x80 && value < 0xa0; // latin1 has no characters there
             char byte[8];
-            std::snprintf(byte, sizeof byte, "%02x", static_cast<unsigned char>(text[0]));
+            std::snprintf(byte, sizeof byte, "%02x", value);
             return std::string{"the byte 0x"} + byte +
-                   " is not UTF-8; convert the text, as by iconv -f latin1 -t utf-8";
+                   " is not UTF-8; convert the text, as by iconv -f " +
+                   (is_windows ? "cp1252" : "latin1") + " -t utf-8";
         }
         text.remove_prefix(c.bytes);
     }

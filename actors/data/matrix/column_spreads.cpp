@@ -13,6 +13,8 @@ constexpr double lost_max = 1e-6; // of the spread
 // Float64 keeps the square of a deviation beside that of such a mean to a few digits only.
 constexpr double sums_ratio = 1e6;
 
+constexpr double whole_in_double = 9007199254740992; // 2^53: all whole numbers below it are exact
+
 double lost_in_float(double value) noexcept {
     const double lost = value - static_cast<double>(static_cast<float>(value));
     return lost * lost;
@@ -82,8 +84,8 @@ double column_spreads::offset(std::size_t column) const noexcept {
 
 bool column_spreads::is_coarse(std::size_t column, double offset) const noexcept {
     const double spread = deviation(column), mean = means_[column];
-    if (spread <= 0)
-        return false;
+    if (spread <= 0) // numbers that differ in the file may be equal in float64
+        return std::abs(mean) >= whole_in_double;
     if (offset == 0)
         return std::sqrt(lost_[column] / static_cast<double>(rows_)) > lost_max * spread ||
                spread * sums_ratio < std::abs(mean);

@@ -34,7 +34,7 @@ class column_spreads {
     // spread, so that whole numbers less it are whole numbers; of a constant column it is that constant.
     double offset(std::size_t column) const noexcept;
     // Whether float32 of the numbers less this offset, or sums of float64 of these, are off by more than a millionth of the
-    // spread.
+    // spread; and whether the column is constant where float64 does not hold each whole number, from 2^53 on.
     bool is_coarse(std::size_t column, double offset) const noexcept;
 
   private:

@@ -152,6 +152,9 @@ result<void> csv_rows::read_first_line() {
     const std::string line{**record};
     auto cells = cells_of(line, separator_);
     width_ = cells.size();
+    if (width_ == 1 && trimmed(line).starts_with('#') &&
+        trimmed(trimmed(line).substr(1)).find(' ') != std::string_view::npos)
+        return fail("a comment before the table; leave the line out");
     if (width_ == 1 && has_numbers_between_blanks(cells.front()))
         return fail(between_blanks);
     if (width_ > limits::matrix_columns_max)

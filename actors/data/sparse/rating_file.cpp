@@ -71,12 +71,13 @@ rating_fields fields_of(std::string_view line, separator between) {
     return {fields[0], fields[1], fields[2], count == fields.size(), unquoted(trimmed(line))};
 }
 
-// Seconds, or a date with or without the time of day.
-bool is_time(std::string_view text) {
+// Seconds, or a date with or without the time of day. Only names of columns make a time of a number as small as ratings are.
+bool is_time(std::string_view text, bool has_names) {
     constexpr std::string_view digits = "0123456789";
+    constexpr double ratings_below = 1000;
     const std::string_view first = take_word(text);
-    if (text.empty() && text_number(first))
-        return true;
+    if (const auto number = text_number(first); text.empty() && number)
+        return has_names || std::abs(*number) >= ratings_below;
     return digits.find(first.front()) != std::string_view::npos &&
            first.find_first_of("-/") != std::string_view::npos &&
            first.find_first_not_of("0123456789-/.:+TZ") == std::string_view::npos &&
@@ -103,8 +104,8 @@ bool are_swapped(float value, std::string_view behind) {
 
 constexpr std::string_view if_large = "leave it out, or divide all ratings";
 
-// Why the line is no rating, or empty.
-std::string parse_rating(std::string_view line, separator between, rating& to) {
+// Why the line is no rating, or empty. `has_names`: a first line has told that the third field is the rating.
+std::string parse_rating(std::string_view line, separator between, bool has_names, rating& to) {
     const rating_fields fields = fields_of(line, between);
     if (!fields.are_there)
         return no_fields(between);
@@ -116,7 +117,7 @@ std::string parse_rating(std::string_view line, separator between, rating& to) {
     const auto value = text_in_float_range(fields.value);
     if (!value)
         return "the rating: " + why_no_number(fields.value, if_large);
-    if (!fields.rest.empty() && !is_time(fields.rest))
+    if (!fields.rest.empty() && !is_time(fields.rest, has_names))
         return quoted(fields.rest) +
                " behind the rating is no time, such as 978300760 or 2000-12-31; leave it out";
     if (are_swapped(*value, fields.rest))
@@ -132,6 +133,16 @@ bool has_one_of(std::string_view name, std::initializer_list<std::string_view> w
         words, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
+// "rating", "avg_rating" and "Ratings", but no "rating_id".
+bool names_ratings(std::string_view name) {
+    constexpr std::array<std::string_view, 6> words{"rating", "score", "star",
+                                                    "value",  "grade", "preference"};
+    std::string lower = lower_case(name);
+    if (lower.ends_with('s'))
+        lower.pop_back();
+    return std::ranges::any_of(words, [&](std::string_view word) { return lower.ends_with(word); });
+}
+
 // Whether the first line has the names of the columns: then why they cannot be those of ratings, or empty.
 std::optional<std::string> check_header(std::string_view line, separator between) {
     const rating_fields fields = fields_of(line, between);
@@ -139,7 +150,7 @@ std::optional<std::string> check_header(std::string_view line, separator between
         is_meant_for_number(fields.value) || text_number(fields.value))
         return std::nullopt;
     if (!has_one_of(fields.user, {"user", "uid", "customer", "reviewer", "reader", "member"}) ||
-        !has_one_of(fields.value, {"rating", "score", "stars", "value", "grade", "preference"}))
+        !names_ratings(fields.value))
         return "the columns " + quoted(fields.user) + ", " + quoted(fields.item) + ", " +
                quoted(fields.value) +
                "; the first three are the user, the item and the rating: if they are, name them "
@@ -150,12 +161,12 @@ std::optional<std::string> check_header(std::string_view line, separator between
 
 result<void> read_lines(line_reader& lines, std::string_view first_line, const taker& take) {
     const separator between = separator_of(first_line);
+    const auto header = check_header(first_line, between);
     const auto take_line = [&](std::string_view line) -> std::string {
         rating parsed;
-        std::string why = parse_rating(line, between, parsed);
+        std::string why = parse_rating(line, between, header.has_value(), parsed);
         return why.empty() ? take(parsed) : why;
     };
-    const auto header = check_header(first_line, between);
     const std::string why = header ? *header : take_line(first_line);
     if (!why.empty())
         return lines.fail(why);

@@ -49,6 +49,13 @@ BOOST_AUTO_TEST_CASE(a_constant_column_is_0_less_its_offset) {
     BOOST_TEST(!spreads_of({0.1, 0.1, 0.1}).is_coarse(0, 0.1));
 }
 
+BOOST_AUTO_TEST_CASE(ids_that_float64_cannot_tell_apart_are_coarse) {
+    const double id = 9007199254740992;
+    BOOST_TEST(spreads_of({id, id}).is_coarse(0, id));
+    BOOST_TEST(spreads_of({-1e17, -1e17}).is_coarse(0, -1e17));
+    BOOST_TEST(!spreads_of({id - 1, id - 1}).is_coarse(0, id - 1));
+}
+
 BOOST_AUTO_TEST_CASE(what_float32_cannot_keep_is_coarse) {
     const auto days = spreads_of({2460000.53, 2460000.71, 2460000.12});
     BOOST_TEST(days.is_coarse(0, 0));

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(values_are_printed_as_they_are_written) {
     BOOST_TEST(text.find("device = \"cpu:0\"") != std::string::npos);
     BOOST_TEST(text.find("options = StageOptions (part = (") != std::string::npos);
     BOOST_TEST(text.find("learningRate = 0.05,") != std::string::npos);
-    BOOST_TEST(text.find("minibatches = 0") != std::string::npos);
+    BOOST_TEST(text.find("samples = 0") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(options_of_a_type_that_is_not_known_are_not_printed) {

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(that_do_not_fit_each_other_are_no_model) {
     };
     write(f.folder.path() / "words.txt", "one\ntwo\n");
     BOOST_TEST(refusal().find("has 2 words instead of 40") != std::string::npos);
-    write(f.folder.path() / "words.txt", std::string(40 * 600, 'a'));
+    write(f.folder.path() / "words.txt", std::string(40 * 2100, 'a'));
     BOOST_TEST(refusal().find("is too long for 40 words") != std::string::npos);
     std::string twice;
     for (std::size_t w = 0; w < 40; ++w)
