@@ -47,6 +47,9 @@ std::string parse_point(std::string_view line, point& to) {
     const csv_line fields = split(line);
     if (fields.has_more)
         return "more than two columns; give x and y alone";
+    std::string_view rest = fields.x;
+    if (fields.y.empty() && text_number(take_word(rest)) && text_number(rest))
+        return "blanks between x and y; put a comma there";
     std::string why = parse_coordinate(fields.x, to.x);
     return why.empty() ? parse_coordinate(fields.y, to.y) : why;
 }

@@ -111,8 +111,6 @@ std::string why_no_number(std::string_view text, std::string_view if_large) {
     const auto number = any_number(text);
     if ((number && std::isnan(*number)) || is_missing_value(text))
         return "\"" + shown + "\" is not a number; fill in missing values, or leave the row out";
-    if (std::string_view rest = text; text_number(take_word(rest)) && text_number(take_word(rest)))
-        return "\"" + shown + "\" is several numbers, with blanks between them; put commas there";
     if (!number)
         return "\"" + shown + "\" is not a number; write decimals with a point" +
                (has_grouped_digits(text) ? ", and nothing between thousands" : "") +

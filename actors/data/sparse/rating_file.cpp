@@ -117,12 +117,12 @@ std::string parse_rating(std::string_view line, separator between, bool has_name
     const auto value = text_in_float_range(fields.value);
     if (!value)
         return "the rating: " + why_no_number(fields.value, if_large);
-    if (!fields.rest.empty() && !is_time(fields.rest, has_names))
-        return quoted(fields.rest) +
-               " behind the rating is no time, such as 978300760 or 2000-12-31; leave it out";
     if (are_swapped(*value, fields.rest))
         return "the rating " + quoted(fields.value) + ", and behind it " + quoted(fields.rest) +
                "; a time stands behind the rating, not before it";
+    if (!fields.rest.empty() && !is_time(fields.rest, has_names))
+        return quoted(fields.rest) +
+               " behind the rating is no time, such as 978300760 or 2000-12-31; leave it out";
     to = {*user, *item, *value};
     return {};
 }

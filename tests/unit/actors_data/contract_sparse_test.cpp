@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(ratings) {
             {"JSON",
              "{\"user\": 1, \"item\": 10, \"rating\": 3}\n{\"user\": 1, \"item\": 9, \"rating\": "
              "3}\n",
-             "", "line 2: the user"},
+             "", "line 1: the columns"},
             {"names alone", "user,item,rating\n", "", "the file holds no ratings"},
             {"nothing", "", "", "the file holds no ratings"},
             {"blanks alone", " \n\n", "", "the file holds no ratings"},

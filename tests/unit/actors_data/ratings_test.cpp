@@ -62,7 +62,7 @@ BOOST_FIXTURE_TEST_SUITE(ratings_of_items, rating_files)
 BOOST_AUTO_TEST_CASE(all_formats_give_the_same_ratings) {
     const texts expected{"1 10 35", "1 40 50", "3 10 10"};
     const texts formats{
-        "3\t10\t1\t881250949\n1\t40\t5\t881250950\n1\t10\t3.5\t1\n",
+        "3\t10\t1\t881250949\n1\t40\t5\t881250950\n1\t10\t3.5\t881250951\n",
         "3::10::1::978300760\n1::40::5::978302109\n1::10::3.5::978301968\n",
         "userId,movieId,rating,timestamp\r\n1,10,3.5,1\r\n1,40,5.0,2\r\n3,10,1.0,3\r\n",
         "1,10,3.5\n3,10,1\n1,40,5\n",
