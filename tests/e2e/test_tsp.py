@@ -103,7 +103,7 @@ class Tsp(TroupeTest):
         self.assertEqual(found, expected)
 
     def test_a_run_goes_on_to_the_same_tour_and_further(self):
-        (self.folder / "cities.csv").write_text("".join(f"{x},{y}\n" for x, y in made_cities(400)))
+        (self.folder / "cities.csv").write_text("".join(f"{x},{y}\n" for x, y in made_cities(1200)))
         whole = APP.replace("window: 4", "window: 0") + "checkpoint: {directory: saved}\n"
         self.assertEqual(self.troupe("run", self.app(whole), "--set", "stop.iterations=60000").code, 0)
         at_once = self.tour()

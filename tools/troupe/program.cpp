@@ -139,16 +139,22 @@ void add_node(CLI::App& program, cli::node_options_cli& node, cli::chosen_jobs& 
     add_milliseconds(node_command, "--heartbeat-timeout-ms", node.node.heartbeat.timeout,
                      "Silence after which a node is lost.")
         ->check(CLI::Range(20, 600000));
-    add_milliseconds(node_command, "--run-timeout-ms", node.node.heartbeat.run_timeout,
-                     "Silence after which a run is given up whose process is stopped or cut off.")
-        ->check(CLI::Range(20, 86400000));
+    auto* run_timeout =
+        add_milliseconds(node_command, "--run-timeout-ms", node.node.heartbeat.run_timeout,
+                         "Silence after which a run is given up whose process is stopped or cut "
+                         "off; at least --heartbeat-timeout-ms.")
+            ->check(CLI::Range(20, 86400000));
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,
                            "Log nothing of who joins or leaves, what runs do here, and its end.");
     jobs.add_option(node_command);
-    node_command->callback(
-        [&] { code = jobs.call([&](cli::job_table kinds) { return cli::node(node, kinds); }); });
+    node_command->callback([&, run_timeout] {
+        auto& beats = node.node.heartbeat;
+        if (run_timeout->count() == 0) // nobody waits for a run less than for a node
+            beats.run_timeout = std::max(beats.run_timeout, beats.timeout);
+        code = jobs.call([&](cli::job_table kinds) { return cli::node(node, kinds); });
+    });
 }
 
 void add_check(CLI::App& program, cli::check_options& check, cli::chosen_jobs& jobs, int& code) {
