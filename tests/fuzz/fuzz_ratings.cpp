@@ -42,7 +42,7 @@ bool read(std::span<const std::byte> in) {
 std::vector<std::string> sound_inputs() {
     const test::data_files files;
     std::vector<std::string> all{
-        "3\t10\t1\t881250949\n1\t40\t5\t881250950\n1\t10\t3.5\t1\n",
+        "3\t10\t1\t881250949\n1\t40\t5\t881250950\n1\t10\t3.5\t881250951\n",
         "3::10::1::978300760\n1::40::5::978302109\r\n",
         "userId,movieId,rating,timestamp\n1,10,3.5,1\n1,40,5.0,2\n",
         "3 10 1\n\n1  40 -5.0\n 18446744073709551615 10 3.5 2000-12-31 12:30:05\n",

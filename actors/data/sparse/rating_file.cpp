@@ -71,13 +71,14 @@ rating_fields fields_of(std::string_view line, separator between) {
     return {fields[0], fields[1], fields[2], count == fields.size(), unquoted(trimmed(line))};
 }
 
-// Seconds, or a date with or without the time of day. Only names of columns make a time of a number as small as ratings are.
+// Seconds, or a date with or without the time of day; 0 stands for none. Only names of columns make a time of another number
+// that is as small as ratings are.
 bool is_time(std::string_view text, bool has_names) {
     constexpr std::string_view digits = "0123456789";
     constexpr double ratings_below = 1000;
     const std::string_view first = take_word(text);
     if (const auto number = text_number(first); text.empty() && number)
-        return has_names || std::abs(*number) >= ratings_below;
+        return has_names || *number == 0 || std::abs(*number) >= ratings_below;
     return digits.find(first.front()) != std::string_view::npos &&
            first.find_first_of("-/") != std::string_view::npos &&
            first.find_first_not_of("0123456789-/.:+TZ") == std::string_view::npos &&
