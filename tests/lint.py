@@ -358,17 +358,15 @@ def check_mutations(root):
             yield f"tests/mutations.py: \"{row.name}\": its line stands {times} times in {row.file}, not once"
 
 
-SUBJECT_COLUMNS_MAX = 72
-SUBJECTS_SINCE = "2026-11-28T11:40:00Z"  # of commits before it some are longer
+SUBJECT_COLUMNS_MAX, SUBJECTS_SINCE = 72, "2026-11-28T11:40:00Z"  # some of the commits before it have longer ones
 
 
 def check_commits(root):
     """The subjects of commits, where the tree is the work tree of a repository."""
     if not (root / ".git").exists() or not shutil.which("git"):
         return
-    said = subprocess.run(["git", "-C", str(root), "log", "--no-merges", f"--since={SUBJECTS_SINCE}", "--format=%h %s"],
-                          capture_output=True, text=True)
-    for line in said.stdout.splitlines():
+    command = ["git", "-C", str(root), "log", "--no-merges", f"--since={SUBJECTS_SINCE}", "--format=%h %s"]
+    for line in subprocess.run(command, capture_output=True, text=True).stdout.splitlines():
         commit, _, subject = line.partition(" ")
         if len(subject) > SUBJECT_COLUMNS_MAX:
             yield f"commit {commit}: a subject of {len(subject)} characters, more than {SUBJECT_COLUMNS_MAX}: {subject}"

@@ -310,7 +310,7 @@ struct program {
     std::function<result<std::vector<std::string>>(const result_site&, const ended_run&)>
         write_result;
     // Writes what there is of the result while the run goes on, over what was written before; the site is write_result's.
-    // What it writes is moved into place as the result is, which replaces it. Empty: nothing is written before the end.
+    // Its files are moved into place as the result is, which replaces them. Empty: nothing is written before the end.
     // Blocks on files.
     std::function<result<void>(const result_site&, const payload& so_far)> write_so_far = {};
     bool needs_targets = true;              // each row of the data must have one

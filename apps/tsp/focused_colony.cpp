@@ -219,10 +219,10 @@ bool focused_colony::take_in(std::span<const city> order) {
 }
 
 colony_report focused_colony::report() const {
-    const bool is_first = mean_ == 0 && iteration_ants_ > 0; // of what there is of it
+    const std::uint64_t sent = std::max<std::uint64_t>(1, ants_ % iteration_ants_);
+    const bool is_first = ants_ < iteration_ants_; // the mean of those that it has sent
     const double mean =
-        is_first ? static_cast<double>(iteration_sum_) / static_cast<double>(iteration_ants_)
-                 : mean_;
+        is_first ? static_cast<double>(iteration_sum_) / static_cast<double>(sent) : mean_;
     return {ants_, best_length_, mean, trails_.branching_factor()};
 }
 

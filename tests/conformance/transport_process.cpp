@@ -1,4 +1,4 @@
-// What the process around a node lets it have: settings of UCX, file descriptors.
+// Limits of the process around a node: settings of UCX, file descriptors.
 #include <sys/resource.h>
 
 #include <boost/mpl/list.hpp>

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_for_a_day_is_given_up) {
                failure->message());
 }
 
-// What a run is stopped for is its checkpoint.
+// A run is stopped for its checkpoint.
 BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_keeps_the_checkpoint_that_cannot_be_written) {
     disk_run d{once, 1000};
     d.to_milestone(4);

@@ -137,7 +137,7 @@ class troubled_cluster {
         });
     }
 
-    // What each node knows is what its fellows know, and no node is without one that it has ever known and that lives: those
+    // Each node knows what its fellows know, and no node is without one that it has ever known and that lives: those
     // who have never heard of each other need not meet.
     bool is_settled() {
         std::map<node_id, const news_log*> known;

@@ -1,4 +1,4 @@
-// What a matrix in a file is, as text: for tables of forms.
+// A matrix in a file as text, for tables of forms.
 #pragma once
 
 #include "actors/data/matrix/matrix_source.hpp"

@@ -7,6 +7,7 @@
 
 #include "actors/data/files/line_reader.hpp"
 #include "actors/data/files/text_number.hpp"
+#include "actors/data/matrix/csv_cells.hpp"
 #include "actors/data/matrix/matrix_market_rows.hpp"
 
 namespace troupe {
@@ -18,7 +19,7 @@ using taker = std::function<std::string(const rating&)>;
 // Separators between the fields of a line.
 enum class separator { colons, tab, semicolon, comma, blanks };
 
-separator separator_of(std::string_view line) {
+separator separator_between(std::string_view line) {
     if (line.find("::") != std::string_view::npos)
         return separator::colons;
     if (line.find('\t') != std::string_view::npos)
@@ -43,11 +44,6 @@ std::string_view text_of(separator between) {
     }
 }
 
-std::string_view unquoted(std::string_view field) {
-    const bool has_quotes = field.size() >= 2 && field.starts_with('"') && field.ends_with('"');
-    return has_quotes ? trimmed(field.substr(1, field.size() - 2)) : field;
-}
-
 // The first fields, whether there are so many, and what is behind them.
 struct rating_fields {
     std::string_view user, item, value;
@@ -65,10 +61,10 @@ rating_fields fields_of(std::string_view line, separator between) {
         }
         const std::string_view mark = text_of(between);
         const std::size_t end = line.find(mark);
-        fields[count++] = unquoted(trimmed(line.substr(0, end)));
+        fields[count++] = unquoted(line.substr(0, end));
         line = end == std::string_view::npos ? std::string_view{} : line.substr(end + mark.size());
     }
-    return {fields[0], fields[1], fields[2], count == fields.size(), unquoted(trimmed(line))};
+    return {fields[0], fields[1], fields[2], count == fields.size(), unquoted(line)};
 }
 
 // Seconds, or a date with or without the time of day; 0 stands for none. Only names of columns make a time of another number
@@ -161,7 +157,7 @@ std::optional<std::string> check_header(std::string_view line, separator between
 }
 
 result<void> read_lines(line_reader& lines, std::string_view first_line, const taker& take) {
-    const separator between = separator_of(first_line);
+    const separator between = separator_between(first_line);
     const auto header = check_header(first_line, between);
     const auto take_line = [&](std::string_view line) -> std::string {
         rating parsed;

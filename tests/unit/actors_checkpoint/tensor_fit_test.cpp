@@ -1,4 +1,4 @@
-// What is said of the tensors of a file that are not a model's.
+// Sentences on the tensors of a file that are not a model's.
 #include <boost/test/unit_test.hpp>
 
 #include "actors/checkpoint/tensor_fit.hpp"

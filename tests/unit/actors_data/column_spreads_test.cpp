@@ -11,7 +11,7 @@ using namespace troupe;
 
 namespace {
 
-// Of one column.
+// The spread of one column.
 column_spreads spreads_of(const std::vector<double>& values) {
     column_spreads all;
     for (const double x : values)

@@ -1,4 +1,4 @@
-// What is said of writes that fail, and when the last one is tried again.
+// Sentences on writes that fail, and when the last one is tried again.
 #include <boost/test/unit_test.hpp>
 
 #include "actors/run/unwritten.hpp"

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_loss_says_how_to_go_on) {
     const run_course unsaved{run_course_options{}};
     BOOST_TEST(how_to_go_on({unsaved, nothing}) ==
                "; nothing was saved: the app names no checkpoint.directory");
-    // Of a node that is there, nothing is lost.
+    // Nothing is lost of a node that is there.
     const error refused{errc::refused, "node a: it gave up the connection"};
     const error given_up = ended_by_loss({course, folder}, refused, "stage 0 on a/cpu:0");
     BOOST_TEST((given_up.code() == errc::lost));
