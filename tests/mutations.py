@@ -207,6 +207,11 @@ MUTATIONS = [
              "                pulls->push_back(std::move(pull).value());\n                if (auto added = add_pull(context, "
              "*centre, pulls->back()); !added)\n                    return added;\n            }\n",
              "unit_peers", "elastic_peers/synchronous_replicas_meet_the_same_centre"),
+    Mutation("the centre's answer is added between the passes of a minibatch",
+             "actors/pipeline/exchange_course.hpp",
+             "how_.waits || updates > arrived_after_ ? action::add : action::nothing",
+             "action::add",
+             "sim_pipeline", "asynchronous_elastic_averaging_in_the_simulator/*in_the_recorded_order"),
     Mutation("gossip a quarter",
              "actors/peers/gossip_peer.cpp",
              "scale{*step, 0.5f, *step}",
