@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(who_has_sent_its_proof_does_not_go_for_others) {
 
 BOOST_AUTO_TEST_CASE(an_opening_that_is_sent_again_proves_nothing) {
     ucx_shm_world w;
-    const node_settings settings{.name = "a", .handshake_timeout = 1s, .handshakes_max = 2};
+    const node_settings settings{.name = "a", .handshake_timeout = 3s, .handshakes_max = 2};
     node a = w.add_with(settings);
     handshake proof{handshake_side::connector, settings.key, draw_token()};
     const auto opening = proof.begin(); // as somebody has seen it on its way
