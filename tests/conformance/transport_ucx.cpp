@@ -113,14 +113,14 @@ BOOST_AUTO_TEST_CASE(who_has_sent_its_proof_does_not_go_for_others) {
     ucx_shm_world w;
     socket_address address;
     file_descriptor honest;
-    std::vector<std::byte> response;
+    std::vector<std::byte> hello;
     ssize_t sent = 0;
     std::vector<file_descriptor> newer;
     for (int i = 0; i < 5; ++i)
         newer.emplace_back(socket(AF_INET, SOCK_STREAM, 0));
     // Called while connections are taken in: nothing of the proof is read before the next ones.
     const auto prove_in_a_crowd = [&](const std::string&) {
-        sent = ::send(honest.get(), response.data(), response.size(), MSG_NOSIGNAL);
+        sent = ::send(honest.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
         for (const file_descriptor& s : newer)
             (void)connect(s.get(), reinterpret_cast<const sockaddr*>(&address.storage),
                           address.length);
@@ -130,16 +130,46 @@ BOOST_AUTO_TEST_CASE(who_has_sent_its_proof_does_not_go_for_others) {
     address = resolve(a.end->address()).value();
     const auto older = raw_connection(a);
     honest = raw_connection(a);
-    handshake proof{handshake_side::connector, settings.key, random_nonce()};
-    response = proof.advance(read_exactly(honest, proof.wanted())).value();
+    handshake proof{handshake_side::connector, settings.key, draw_token()};
+    const auto opening = proof.begin();
+    BOOST_TEST(::send(honest.get(), opening.data(), opening.size(), MSG_NOSIGNAL) ==
+               static_cast<ssize_t>(opening.size()));
+    while (!proof.done())
+        BOOST_TEST_REQUIRE(proof.advance(read_exactly(honest, proof.wanted())).ok());
+    sealed_messages messages{proof.secrets()};
+    hello_message said{{node_id{1ull << 60}, "honest", "127.0.0.1:1"}};
+    said.ucx = ucx_here(); // goes on to wait for its next message
+    hello = messages.seal(write_control(said));
     const auto third = raw_connection(a); // for which the oldest goes
     BOOST_TEST(is_closed_by_peer(older));
     BOOST_TEST(is_closed_by_peer(third));
-    BOOST_TEST(proof.advance(read_exactly(honest, proof.wanted())).ok());
-    BOOST_TEST(proof.done());
-    BOOST_TEST(sent == static_cast<ssize_t>(response.size()));
+    BOOST_TEST(sent == static_cast<ssize_t>(hello.size()));
+    const auto head = read_exactly(honest, sealed_messages::head_bytes);
+    const auto answer =
+        sealed_messages::sealed_bytes(std::span{head}.first<sealed_messages::head_bytes>());
+    BOOST_TEST(messages.open(read_exactly(honest, answer.value())).ok());
     for (std::size_t i = 0; i < 4; ++i)
         BOOST_TEST(is_closed_by_peer(newer[i]));
+}
+
+BOOST_AUTO_TEST_CASE(an_opening_that_is_sent_again_proves_nothing) {
+    ucx_shm_world w;
+    const node_settings settings{.name = "a", .handshake_timeout = 3s, .handshakes_max = 2};
+    node a = w.add_with(settings);
+    handshake proof{handshake_side::connector, settings.key, draw_token()};
+    const auto opening = proof.begin(); // as somebody has seen it on its way
+    std::vector<file_descriptor> replayed;
+    for (int i = 0; i < 3; ++i) {
+        replayed.push_back(raw_connection(a));
+        BOOST_TEST(::send(replayed.back().get(), opening.data(), opening.size(), MSG_NOSIGNAL) ==
+                   static_cast<ssize_t>(opening.size()));
+        (void)read_exactly(replayed.back(), opening.size()); // the answer, of no use to them
+    }
+    BOOST_TEST(is_closed_by_peer(replayed[0])); // for the third: it counts as unproven
+    for (const std::size_t i : {1, 2})
+        BOOST_TEST(is_closed_by_peer(replayed[i]));
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 3; }));
+    BOOST_TEST(a.heard->ups().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_no_node_does_not_hold_up_a_connect) {
@@ -268,19 +298,20 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
         control_connection c{begin_connect(resolve(a.end->address()).value()).value(),
                              handshake_side::connector, "a key for the tests"};
         std::vector<control_message> arrived;
-        const auto advance_until = [&](std::size_t messages) {
+        const auto advance_until = [&](auto is_there) {
             BOOST_TEST_REQUIRE(w.wait_for([&] {
                 (void)c.advance(arrived);
-                return arrived.size() >= messages;
+                return is_there();
             }));
         };
-        advance_until(1);
+        advance_until([&] { return c.proven(); });
         hello_message hello{{node_id{1ull << 60}, "other", "127.0.0.1:1"}};
         hello.memory = mark.where();
         hello.ucx = ucx_here();
         c.send(hello);
         c.send(sight_message{true});
-        advance_until(3); // its worker: it has made all that it makes for a peer
+        // Hello, sight and its worker: it has made all that it makes for a peer.
+        advance_until([&] { return arrived.size() >= 3; });
     }
     BOOST_TEST(w.wait_for([&] { return descriptors() <= before; }));
 }
