@@ -219,10 +219,10 @@ class DocumentsAndRatings(TroupeTest):
             b"%d %d %d\n" % (u, i, 1 + (u * i) % 5) for u in range(8) for i in range(6)), test=b"3 9 2\n9 3 4\n",
             cities=b"".join(b"%d,%d\n" % (137 * i % 1000, 59 * i % 997) for i in range(100)))
         rotation, cyclic = "{rotation: {blocks_per_worker: 1}}", "{cyclic: {}}"
-        for names, data, program, schedule in (
-                (["lines"], "{documents: {lines: lines}}", "{lda: {topics: 2}}", rotation),
-                (["train", "test"], "{ratings: {train: train, test: test}}", "factorization", rotation),
-                (["cities"], "{tsplib: cities}", "tsp", cyclic)):
+        for names, data, program, schedule, written in (
+                (["lines"], "{documents: {lines: lines}}", "{lda: {topics: 2}}", rotation, "summary.json"),
+                (["train", "test"], "{ratings: {train: train, test: test}}", "factorization", rotation, "model.json"),
+                (["cities"], "{tsplib: cities}", "tsp", cyclic, "tour.tour")):
             with self.subTest(program):
                 app = self.app(f"troupe: 1\ndata: {data}\nprogram: {program}\nschedule: {schedule}\n"
                                "stop: {sweeps: 100000000}\nresult: {directory: result}\n")
@@ -232,7 +232,7 @@ class DocumentsAndRatings(TroupeTest):
                     (self.folder / name).rename(self.folder / (name + ".moved"))
                 run.send_signal(signal.SIGINT)
                 self.assertEqual(self.finish(run).code, 130)
-                self.assertTrue((self.folder / "result/summary.json").exists())
+                self.assertTrue((self.folder / "result" / written).exists())
                 shutil.rmtree(self.folder / "result")
 
     def test_settings_without_effect_and_too_many_topics_are_noted(self):
