@@ -1519,4 +1519,9 @@ MUTATIONS = [
              "    if (step_ == step::want_prefix)",
              "    if (step_ == step::want_prefix && has_key_)",
              "unit_transport", "handshakes/another_version_is_refused_with_both_versions_on_both_sides"),
+    Mutation("who has proven the key and stalls is never closed for others",
+             "transport/ucx/control_plane.cpp",
+             "    if (silent == nullptr || options_.time->now() - silent->heard_at < silence_max)",
+             "    if (silent == nullptr || silent->deadline > options_.time->now())",
+             "conformance/transport_suite", "ucx_transport/who_proves_the_key_and_stalls_keeps_nobody_out"),
 ]
