@@ -1,15 +1,10 @@
 // What only processes and sockets can do to each other: hostile bytes on the control port, forged frames, connections
 // that come and go.
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "tests/conformance/hostile_peer.hpp"
