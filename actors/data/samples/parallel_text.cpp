@@ -1,7 +1,10 @@
 #include "actors/data/samples/parallel_text.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "actors/data/files/line_reader.hpp"
@@ -99,6 +102,19 @@ bool has_numbers(const parallel_text& text) {
     return has_numbers(text, &sentence_pair::source) || has_numbers(text, &sentence_pair::target);
 }
 
+// Each one more than that of the pair before: numbers of rows, and no text about numbers.
+bool are_counted(const parallel_text& text, std::string_view sentence_pair::*side) {
+    std::uint64_t last = 0;
+    bool is_first = true;
+    return std::ranges::all_of(text.pairs, [&](const auto& pair) {
+        const std::string_view digits = trimmed(pair.*side);
+        const std::uint64_t before = std::exchange(last, 0);
+        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), last);
+        return read.ec == std::errc{} && read.ptr == digits.data() + digits.size() &&
+               (std::exchange(is_first, false) || last == before + 1);
+    });
+}
+
 // Notes say what is left out, and what may be meant in another way than it is taken.
 void note_doubts(const skipped_text& skipped, parallel_text& text) {
     const std::string of_all = " of " + std::to_string(text.pairs.size() + skipped.half_empty);
@@ -122,8 +138,8 @@ void note_doubts(const skipped_text& skipped, parallel_text& text) {
             std::to_string(quotations) + " of " + std::to_string(text.pairs.size()) +
             " pairs have quotation marks around and doubled ones within, as in CSV, which are "
             "taken for parts of their sentences");
-    if (has_numbers(text))
-        text.notes.push_back("all sentences of one language are whole numbers; is this a table "
+    if (are_counted(text, &sentence_pair::source) || are_counted(text, &sentence_pair::target))
+        text.notes.push_back("the sentences of one language are numbers in order; is this a table "
                              "with numbers of its rows?");
     if (std::ranges::all_of(text.pairs, [](const auto& p) { return p.source == p.target; }))
         text.notes.push_back("every sentence is its own translation; are these two languages?");
