@@ -30,7 +30,7 @@ struct cut {
     std::vector<std::size_t> parameters; // number of tensors, by stage
 };
 
-// What a stage of a replica did with its weights, at a time of its node.
+// A stage of a replica did this with its weights, at a time of its node.
 struct deed {
     enum class kind : std::uint8_t { update, subtraction, hand_over } what;
     std::int64_t at;

@@ -135,7 +135,7 @@ struct decimals {
         return arriving.finish().value();
     }
 
-    // What float32 keeps of a decimal is off by 1e-8 of it and more.
+    // Float32 holds a decimal to 1e-8 of it or worse.
     void check(const shifted_columns& x) const {
         const column_set all = x.kept().all();
         std::vector<double> products(width), sums(width), squares(width), added = r;
