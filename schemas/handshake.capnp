@@ -1,19 +1,23 @@
 @0xb7d03c6e11a94f02;
-# The messages of two nodes on the TCP connection between them, after each has proven to the other that it holds the
+# The messages of two nodes on the first TCP connection between them, after each has proven to the other that it holds the
 # cluster's key. The proof comes first and is not in this schema, because it has fixed sizes
 # (transport/handshake/handshake.md).
 #
 #   both               -> Hello          identity of the sender, and the transports that it supports
 #   both               -> Sight          from here on both know the transport of their frames: shared memory if each sees
 #                                        the other's, else RDMA if both have it, else TCP
-#   both               -> Worker         destination address for frames over that transport
+#   both               -> Worker         not over TCP: destination address of UCX for frames over that transport
 #   lower node id      -> Verdict        accepted: both now report the peer up, and frames may flow
-#   both               -> Wired          UCX has connected to the receiver
+#   acceptor           -> frames         over TCP: the connector is to connect a second time, for frames
+#   both               -> Wired          the way for frames to the receiver is there
 #   either, meanwhile  -> Alive          frames to the receiver are in transit
 #   closing side       -> Goodbye        the other side answers by closing, once it has all frames
 #   side that gives up -> givenUp        the sender closes immediately
 #
 # The connection stays open: its end indicates that the peer's process has ended.
+#
+# On a second connection, after the same proof, the connector sends frames and nothing else; what follows in both directions
+# are frames (transport/frame/wire.md).
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("troupe::proto");
@@ -25,12 +29,14 @@ struct Control {
     goodbye @2 :Goodbye;
     alive @3 :Void;           # twice a second while frames to the receiver are in transit and making progress: a large frame
                               # is not silence
-    wired @4 :Void;           # once, before Goodbye: UCX has connected to the receiver. When the connection ends, each side
+    wired @4 :Void;           # once, before Goodbye: frames can reach the receiver. When the connection ends, each side
                               # releases UCX's resources for the other only if both have sent this
     givenUp @5 :Text;         # reason for which the sender ends the connection although both processes live; for people, at
                               # most limits::reason_bytes_max. The last message, sent only if that needs no waiting
     sight @6 :Sight;
     worker @7 :Worker;
+    frames @8 :Data;          # 16 bytes: the token of frames from the connector to the acceptor. From the acceptor once it has
+                              # reported the peer up; from the connector, on the second connection, as its only message
   }
 
   struct Goodbye {
@@ -52,8 +58,8 @@ struct Hello {
   memory @5 :MemoryMark;      # absent: the sender uses no shared memory
   rdma @6 :Bool;              # the sender has RDMA devices that UCX can use, and may use them
   tcp @7 :Bool;               # the sender may use TCP. A receiver that may use none of the sender's transports refuses
-  ucxMajor @8 :UInt16;        # version of the sender's UCX; a receiver with another version refuses, as versions are
-                              # incompatible: 1.13 and 1.22 lose each other or do not connect
+  ucxMajor @8 :UInt16;        # version of the sender's UCX. Between two versions frames travel over TCP alone, as 1.13 and 1.22
+                              # lose each other or do not connect
   ucxMinor @9 :UInt16;
 }
 
@@ -71,7 +77,7 @@ struct Sight {
 }
 
 struct Worker {
-  # Sent once by each side, as soon as it has the other's Sight.
+  # Sent once by each side, as soon as it has the other's Sight, where frames travel over UCX.
   address @0 :Data;           # address of the UCX worker that the sender keeps for this connection; at most
                               # limits::worker_address_bytes_max
 }

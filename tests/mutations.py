@@ -1550,7 +1550,7 @@ MUTATIONS = [
              "if (c.value > ' ' && category != UTF8PROC_CATEGORY_CN)",
              "unit_data", "contract_of_translation/pairs_in_one_file"),
     Mutation("an acceptor takes an opening that is sent again for a proof",
-             "transport/ucx/control_connection.cpp",
+             "transport/tcp/control_connection.cpp",
              "        is_proven_ = side_ == handshake_side::connector;",
              "        is_proven_ = true;",
              "conformance/transport_suite", "ucx_transport/an_opening_that_is_sent_again_proves_nothing"),

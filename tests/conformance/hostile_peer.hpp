@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/conformance/transport_world.hpp"
-#include "transport/ucx/control_connection.hpp"
+#include "transport/tcp/control_connection.hpp"
 #include "transport/ucx/memory_mark.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "tests/conformance/hostile_peer.hpp"
 #include "tests/conformance/transport_world.hpp"
-#include "transport/ucx/control_connection.hpp"
+#include "transport/tcp/control_connection.hpp"
 #include "transport/ucx/memory_mark.hpp"
 
 using namespace troupe;

@@ -10,8 +10,8 @@
 
 #include "tests/conformance/transport_world.hpp"
 #include "transport/handshake/control.hpp"
-#include "transport/ucx/control_connection.hpp"
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/control_connection.hpp"
+#include "transport/tcp/socket.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
 using namespace troupe;

@@ -10,7 +10,7 @@
 #include "tests/conformance/hostile_peer.hpp"
 #include "tests/conformance/transport_world.hpp"
 #include "transport/frame/wire.hpp"
-#include "transport/ucx/control_connection.hpp"
+#include "transport/tcp/control_connection.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
 using namespace troupe;

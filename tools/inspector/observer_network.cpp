@@ -2,7 +2,7 @@
 
 #include "actors/runtime/node_runtime.hpp"
 #include "tools/inspector/printable.hpp"
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 
 namespace troupe::inspector {
 

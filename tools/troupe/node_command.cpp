@@ -14,7 +14,7 @@
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/process_start.hpp"
 #include "tools/troupe/signals.hpp"
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 
 namespace troupe::cli {
 

@@ -21,7 +21,7 @@
 #include "tools/troupe/handed_over.hpp"
 #include "tools/troupe/job.hpp"
 #include "tools/troupe/signals.hpp"
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::cli {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 
 namespace troupe::cli {
 

@@ -76,6 +76,10 @@ void write(proto::Control::Builder out, const given_up_message& m) {
     out.setGivenUp(printable(m.why, limits::reason_bytes_max));
 }
 
+void write(proto::Control::Builder out, const frames_message& m) {
+    out.setFrames(as_data(m.token));
+}
+
 result<control_message> read(proto::Hello::Reader hello) {
     if (hello.getVersion() != wire::version)
         return error{errc::refused, "the other node speaks version " +
@@ -162,6 +166,14 @@ result<control_message> read_control(std::span<const std::byte> in) {
             return control_message{alive_message{}};
         case proto::Control::WIRED:
             return control_message{wired_message{}};
+        case proto::Control::FRAMES: {
+            const auto token = control.getFrames();
+            frames_message m;
+            if (token.size() != m.token.size())
+                return malformed("a token of " + std::to_string(token.size()) + " bytes");
+            std::memcpy(m.token.data(), token.begin(), token.size());
+            return control_message{m};
+        }
         case proto::Control::GIVEN_UP: {
             const auto why = control.getGivenUp();
             return control_message{

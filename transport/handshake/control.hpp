@@ -51,12 +51,16 @@ struct goodbye_message {
 };
 struct alive_message {};
 struct wired_message {};
+// Concerns the second connection of a pair, which carries frames.
+struct frames_message {
+    wire::connection_token token;
+};
 struct given_up_message {
     std::string why; // printable, even if the sender is hostile
 };
 using control_message =
     std::variant<hello_message, sight_message, worker_message, verdict_message, goodbye_message,
-                 alive_message, wired_message, given_up_message>;
+                 alive_message, wired_message, given_up_message, frames_message>;
 
 std::vector<std::byte> write_control(const control_message& message);
 result<control_message> read_control(std::span<const std::byte> in);

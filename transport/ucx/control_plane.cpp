@@ -77,7 +77,7 @@ void control_plane::say_wired(const ucx_peer& peer) {
 void control_plane::say_goodbye(const ucx_peer& peer) {
     if (const auto up = up_.find(peer.info.node); up != up_.end()) {
         connection& c = *find(up->second);
-        c.wire->send(goodbye_message{peer.next_sequence});
+        c.wire->send(goodbye_message{peer.frames_sent()});
         watch(c);
     }
 }
@@ -93,13 +93,20 @@ void control_plane::drop(const ucx_peer& peer, const error& why) {
         return;
     const connection c = std::move(*found);
     connections_.erase(c.id);
+    drop_second(c.id);
     if (c.state == phase::up)
         up_.erase(peer.info.node);
     report_failure(c, why);
 }
 
+void control_plane::drop_second(std::uint64_t first) {
+    std::erase_if(connections_, [&](const auto& entry) { return entry.second.first == first; });
+}
+
 void control_plane::drop_unfinished() {
-    std::erase_if(connections_, [](const auto& entry) { return entry.second.state != phase::up; });
+    std::erase_if(connections_, [](const auto& entry) {
+        return entry.second.state != phase::up && entry.second.first == 0;
+    });
 }
 
 // --- connections
@@ -204,13 +211,17 @@ void control_plane::on_ready(std::uint64_t id) {
     std::vector<control_message> arrived;
     const auto alive = c->wire->advance(arrived);
     if (c->state == phase::proof && c->wire->proven()) {
-        c->state = phase::hello;
-        c->peer = std::make_shared<ucx_peer>(options_.bounds);
-        c->peer->send_token = c->wire->secrets().send_token;
-        c->peer->receive_token = c->wire->secrets().receive_token;
-        c->wire->send(hello_message{self_, means_.mark(), means_.routes().rdma, means_.routes().tcp,
-                                    ucx_here()});
+        if (c->first != 0) {
+            c->state = phase::frames;
+            c->wire->send(frames_message{find(c->first)->peer->send_token});
+        } else {
+            c->state = phase::hello;
+            if (c->side == handshake_side::connector)
+                say_hello(*c);
+        }
     }
+    if (c->state == phase::frames && alive && !c->wire->wants_to_write())
+        return hand_over(*c, find(c->first)->peer);
     if (!arrived.empty())
         c->heard_at = options_.time->now();
     for (const control_message& message : arrived)
@@ -228,10 +239,20 @@ void control_plane::on_ready(std::uint64_t id) {
         end(id, alive.failure());
 }
 
+void control_plane::say_hello(connection& c) {
+    c.peer = std::make_shared<ucx_peer>(options_.bounds);
+    c.peer->send_token = c.wire->secrets().send_token;
+    c.peer->receive_token = c.wire->secrets().receive_token;
+    c.wire->send(
+        hello_message{self_, means_.mark(), means_.routes().rdma, means_.routes().tcp, ucx_here()});
+}
+
 void control_plane::become_up(connection& c) {
     c.state = phase::up;
     up_[c.peer->info.node] = c.id;
     const std::shared_ptr<ucx_peer> peer = c.peer;
+    if (peer->stream != nullptr && c.side == handshake_side::acceptor)
+        c.wire->send(frames_message{peer->receive_token});
     events_.peer_accepted(peer);
     std::vector<std::uint64_t> duplicates;
     for (const auto& [id, other] : connections_)
@@ -261,8 +282,30 @@ void control_plane::end_duplicate(connection& c) {
     poll_.forget(c.wire->descriptor());
 }
 
+// To the address at which the first connection has reached the peer.
+void control_plane::connect_frames(const connection& c) {
+    auto socket = begin_connect(remote_address(c.wire->descriptor()));
+    if (!socket)
+        return end(c.id, socket.failure().in("a second connection, for frames"));
+    add(std::move(*socket), handshake_side::connector, options_.connect_timeout).first = c.id;
+}
+
+void control_plane::hand_over(connection& c, const std::shared_ptr<ucx_peer>& peer) {
+    poll_.forget(c.wire->descriptor());
+    file_descriptor socket = c.wire->take_socket();
+    connections_.erase(c.id);
+    events_.frames_connected(peer, std::move(socket));
+}
+
 void control_plane::end(std::uint64_t id, const error& why) {
     connection& found = *find(id);
+    if (const std::uint64_t first = found.first; first != 0) { // the pair cannot do without it
+        connections_.erase(id);
+        if (find(first) != nullptr)
+            end(first, error{errc::lost, "a second connection, for frames: " + why.message()});
+        return;
+    }
+    drop_second(id);
     if (found.state == phase::proof)
         found.wire->send_last_words();
     const connection c = std::move(found);
@@ -271,9 +314,9 @@ void control_plane::end(std::uint64_t id, const error& why) {
         ++refused_;
     if (c.state == phase::up)
         up_.erase(c.peer->info.node);
-    if (c.state >= phase::hello && c.state <= phase::worker)
+    if (c.peer != nullptr && c.state <= phase::worker)
         c.peer->was_declined = true; // without its worker's address it was never accepted
-    if (c.state >= phase::hello)
+    if (c.peer != nullptr)
         events_.peer_ended(c.peer, why);
     report_failure(c, why);
 }

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/ucx/control_connection.hpp"
-#include "transport/ucx/poll_set.hpp"
+#include "transport/tcp/control_connection.hpp"
+#include "transport/tcp/poll_set.hpp"
 #include "transport/ucx/ucx_peer.hpp"
 
 namespace troupe {
@@ -26,8 +26,11 @@ class ucx_means;
 class control_events {
   public:
     virtual ~control_events() = default;
-    // Gives the peer its worker: its frames may begin to arrive.
+    // Gives the peer its worker, or its stream: its frames may begin to arrive.
     virtual result<void> route_found(const std::shared_ptr<ucx_peer>& peer, ucx_route route) = 0;
+    // The second connection, over which the frames of a peer with a stream travel; before peer_accepted or after it.
+    virtual void frames_connected(const std::shared_ptr<ucx_peer>& peer,
+                                  file_descriptor socket) = 0;
     virtual void peer_accepted(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_alive(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_goodbye(const std::shared_ptr<ucx_peer>& peer, std::uint64_t frames) = 0;
@@ -72,9 +75,10 @@ class control_plane {
     // The phases in order; the node with the higher id awaits a verdict, which the other one gives.
     enum class phase : std::uint8_t {
         proof,
-        hello, // the peer's hello is awaited; likewise for the next three
+        frames, // a second connection: what it is for has yet to be written
+        hello,  // the peer's hello is awaited; likewise for the next three
         sight,
-        worker,
+        worker, // over UCX alone
         verdict,
         // Declared duplicate of a connection that may not be up yet; dropped once that is.
         duplicate,
@@ -89,7 +93,9 @@ class control_plane {
         time_point heard_at; // when it began, or its last message came
         time_point deadline;
         std::shared_ptr<ucx_peer> peer; // set from hello on
+        std::uint64_t first = 0;        // for a second connection of this side: the first one
         ucx_routes routes{};            // the peer's, set from sight on
+        bool has_other_ucx = false;     // likewise
         // This node sees the peer's memory mark and has a worker for it there; set from sight on.
         bool sees_memory = false;
         bool polls_for_writing = false;
@@ -110,10 +116,17 @@ class control_plane {
     void admit(connection& c, alive_message);
     void admit(connection& c, wired_message);
     void admit(connection& c, const given_up_message& given_up);
+    void admit(connection& c, const frames_message& frames);
+    void say_hello(connection& c);
+    void judge(
+        connection& c); // says whether the connection is the pair's, if that is this node's to say
+    void connect_frames(const connection& c);
+    void hand_over(connection& c, const std::shared_ptr<ucx_peer>& peer);
     void give_up(connection& c, const error& why); // tells the peer why
     void say_no_memory(const error& why);
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);
+    void drop_second(std::uint64_t first);
     void end_duplicate(connection& c);
     error overdue_error(const control_connection& wire) const;
     // Reports the failure of a connect(), if the connection comes from one.

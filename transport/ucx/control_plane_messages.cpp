@@ -24,15 +24,19 @@ error other_ucx(const ucx_version& theirs) {
 void control_plane::admit(connection& c, const hello_message& hello) {
     if (c.state != phase::hello)
         return end(c.id, error{errc::protocol, "a second hello"});
+    if (c.side == handshake_side::acceptor)
+        say_hello(c);
     ucx_peer& peer = *c.peer;
     if (hello.self.node == self_.node)
         return end(c.id, error{errc::refused, "this address is the node itself"});
-    if (hello.ucx != ucx_here())
-        return end(c.id, other_ucx(hello.ucx));
     peer.info = hello.self;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
-    c.routes = {hello.memory.has_value(), hello.rdma, hello.tcp};
-    if (means_.routes().shared_memory && hello.memory && is_seen(*hello.memory)) {
+    c.has_other_ucx = hello.ucx != ucx_here();
+    c.routes = {hello.memory.has_value() && !c.has_other_ucx, hello.rdma && !c.has_other_ucx,
+                hello.tcp};
+    if (c.has_other_ucx && !(hello.tcp && means_.routes().tcp))
+        return end(c.id, other_ucx(hello.ucx));
+    if (c.routes.shared_memory && means_.routes().shared_memory && is_seen(*hello.memory)) {
         const auto ready = events_.route_found(c.peer, ucx_route::shared_memory);
         if (!ready && !means_.routes().tcp)
             return give_up(c, ready.failure());
@@ -64,6 +68,8 @@ void control_plane::admit(connection& c, const sight_message& sight) {
     if (*route != ucx_route::shared_memory)
         if (const auto ready = events_.route_found(c.peer, *route); !ready)
             return give_up(c, ready.failure());
+    if (*route == ucx_route::tcp)
+        return judge(c);
     c.state = phase::worker;
     c.wire->send(worker_message{c.peer->worker->address()});
 }
@@ -71,12 +77,15 @@ void control_plane::admit(connection& c, const sight_message& sight) {
 void control_plane::admit(connection& c, const worker_message& worker) {
     if (c.state != phase::worker)
         return end(c.id, error{errc::protocol, "a worker out of turn"});
-    ucx_peer& peer = *c.peer;
-    peer.worker_address = worker.address;
+    c.peer->worker_address = worker.address;
+    judge(c);
+}
+
+void control_plane::judge(connection& c) {
     c.state = phase::verdict;
-    if (self_.node > peer.info.node)
+    if (self_.node > c.peer->info.node)
         return; // the other node decides
-    if (up_.contains(peer.info.node)) {
+    if (up_.contains(c.peer->info.node)) {
         c.wire->send(verdict_message::duplicate);
         end_duplicate(c);
     } else {
@@ -112,6 +121,24 @@ void control_plane::admit(connection& c, wired_message) {
     if (c.state != phase::up)
         return end(c.id, error{errc::protocol, "a Wired out of turn"});
     c.peer->remote_is_wired = true;
+}
+
+// On the first connection an acceptor asks for the second one, on which a connector says of which pair it is.
+void control_plane::admit(connection& c, const frames_message& frames) {
+    if (c.side == handshake_side::connector) {
+        const bool is_due = c.state == phase::up && c.peer->stream != nullptr && c.first == 0 &&
+                            !c.peer->stream->is_open();
+        return is_due ? connect_frames(c)
+                      : end(c.id, error{errc::protocol, "frames are announced out of turn"});
+    }
+    for (auto& [id, first] : connections_)
+        if (first.state == phase::up && first.side == handshake_side::acceptor &&
+            first.peer->stream != nullptr && !first.peer->stream->is_open() &&
+            same_token(first.peer->receive_token, frames.token))
+            return c.state == phase::hello
+                       ? hand_over(c, first.peer)
+                       : end(c.id, error{errc::protocol, "frames are announced out of turn"});
+    end(c.id, error{errc::protocol, "frames of no peer"});
 }
 
 void control_plane::admit(connection& c, const given_up_message& given_up) {

@@ -58,20 +58,17 @@ frame_sender::operation& frame_sender::take_operation() {
 
 bool frame_sender::flush(const std::shared_ptr<ucx_peer>& peer) {
     for (;;) {
-        ucx_peer::outgoing next;
-        {
-            std::lock_guard guard{peer->queue_lock};
-            if (peer->ep == nullptr || peer->has_failed || peer->queue.empty())
-                break;
-            next = std::move(peer->queue.front());
-            peer->queue.pop_front();
-        }
-        post(peer, std::move(next));
+        if (peer->ep == nullptr || peer->has_failed)
+            break;
+        auto next = peer->queue.pop();
+        if (!next)
+            break;
+        post(peer, std::move(*next));
     }
     return peer->in_flight > 0 || peer->has_failed;
 }
 
-void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoing next) {
+void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, send_queue::entry next) {
     operation& op = take_operation();
     wire::header h = next.measured;
     h.token = peer->send_token;
@@ -137,12 +134,7 @@ void frame_sender::complete(operation& op) {
     const auto peer = std::move(op.peer);
     --peer->in_flight;
     --in_flight_;
-    bool is_writable = false;
-    {
-        std::lock_guard guard{peer->queue_lock};
-        is_writable = peer->window.remove(op.bytes) && peer->is_open;
-    }
-    if (is_writable) {
+    if (peer->queue.sent(op.bytes)) {
         peer->is_writable = true;
         writable_ = true;
     }

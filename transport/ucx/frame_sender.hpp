@@ -36,7 +36,7 @@ class frame_sender {
   private:
     struct operation;
 
-    void post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoing next);
+    void post(const std::shared_ptr<ucx_peer>& peer, send_queue::entry next);
     operation& take_operation();
     void complete(operation& op);
     static void completed(void* request, ucs_status_t status, void* op);

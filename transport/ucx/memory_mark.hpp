@@ -9,7 +9,7 @@
 
 #include "schemas/base/error.hpp"
 #include "transport/handshake/control.hpp"
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 
 namespace troupe {
 

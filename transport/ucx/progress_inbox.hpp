@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 
 namespace troupe {
 

@@ -13,6 +13,8 @@ namespace troupe {
 
 class progress_pace {
   public:
+    static constexpr duration alive_interval = std::chrono::milliseconds{500};
+
     // It polls for `spin` after its last work. A yield longer than yield_max has met a thread that computes.
     progress_pace(duration spin, duration yield_max) : spin_{spin}, yield_max_{yield_max} {}
 
@@ -44,7 +46,6 @@ class progress_pace {
   private:
     static constexpr duration sockets_interval = std::chrono::milliseconds{1};
     static constexpr duration yield_interval = std::chrono::microseconds{1};
-    static constexpr duration alive_interval = std::chrono::milliseconds{500};
     // After a long yield polling pauses for this multiple of it: at most a hundredth of the time is lost.
     static constexpr int back_off_factor = 100;
     static constexpr duration back_off_max = std::chrono::seconds{1};
@@ -62,6 +63,8 @@ class progress_pace {
 struct sleep_reasons {
     bool is_under_way =
         false; // a transfer, a connection, an end: UCX need not signal all possible progress
+    std::optional<duration>
+        sign_of_life; // frames are under way: it is said that often that this node lives
     std::optional<duration> retry;     // memory is awaited, and asked for again after this time
     std::optional<duration> time_left; // to the next deadline of a control connection
 };
@@ -72,6 +75,8 @@ inline std::optional<duration> sleep_limit(const sleep_reasons& why) noexcept {
     const auto at_most = [&](duration d) { limit = std::min(limit.value_or(d), d); };
     if (why.is_under_way)
         at_most(std::chrono::microseconds{100});
+    if (why.sign_of_life)
+        at_most(*why.sign_of_life);
     if (why.retry)
         at_most(*why.retry);
     if (why.time_left)

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "schemas/base/time_source.hpp"
+#include "transport/tcp/poll_set.hpp"
 #include "transport/ucx/frame_receiver.hpp"
 #include "transport/ucx/frame_sender.hpp"
-#include "transport/ucx/poll_set.hpp"
 #include "transport/ucx/ucx_means.hpp"
 
 namespace troupe {

@@ -1,5 +1,8 @@
 #include "transport/ucx/ucx_node.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace troupe {
 
 namespace {
@@ -12,7 +15,8 @@ constexpr duration failure_grace = std::chrono::milliseconds{200};
 
 ucx_node::ucx_node(ucx_options options, const socket_address& listen,
                    std::unique_ptr<ucx_means> means)
-    : options_{std::move(options)}, links_{options_, std::move(means), poll_},
+    : options_{std::move(options)}, links_{options_, std::move(means), poll_}, streams_{options_,
+                                                                                        poll_},
       control_{options_, listen, links_.means(), *this, poll_}, pace_{options_.spin,
                                                                       options_.yield_max} {}
 
@@ -44,31 +48,27 @@ send_status ucx_node::send(node_id node, frame_ptr f) {
     const auto measured = wire::measure(*f);
     if (!measured)
         return send_status::too_large;
-    const std::uint64_t bytes = measured->words * sizeof(capnp::word) + measured->tensor_bytes;
-    bool is_congested = false;
-    bool overflows = false;
-    {
-        std::lock_guard guard{peer->queue_lock};
-        if (!peer->is_open)
-            return send_status::gone;
-        overflows = peer->window.overflows_with(bytes);
-        if (!overflows) {
-            is_congested = peer->window.add(bytes);
-            peer->queue.push_back({std::move(f), *measured});
-        }
-    }
-    if (overflows) {
+    const auto queued = peer->queue.push(std::move(f), *measured);
+    if (queued == send_queue::outcome::closed)
+        return send_status::gone;
+    if (queued == send_queue::outcome::overflow) {
         disconnect(
             node, error{errc::exhausted, "more than " + std::to_string(options_.bounds.bytes_hard) +
                                              " bytes are queued for node " + peer->info.name});
         return send_status::gone;
     }
-    counters_.add_sent(bytes);
+    counters_.add_sent(payload_bytes(*measured));
     kick(peer);
-    return is_congested ? send_status::congested : send_status::accepted;
+    return queued == send_queue::outcome::congested ? send_status::congested
+                                                    : send_status::accepted;
 }
 
 void ucx_node::kick(const peer_ptr& peer) {
+    if (peer->stream != nullptr) {
+        if (streams_.flush(*peer))
+            inbox_.look();
+        return;
+    }
     std::unique_lock worker{worker_lock_, std::try_to_lock};
     if (!worker) {
         inbox_.flush(peer);
@@ -94,10 +94,7 @@ void ucx_node::disconnect(node_id node, error why) {
     const peer_ptr peer = peers_.find(node);
     if (peer == nullptr)
         return;
-    {
-        std::lock_guard guard{peer->queue_lock};
-        peer->is_open = false;
-    }
+    peer->queue.close();
     inbox_.run([this, peer, why = std::move(why)] { take_down(peer, why); });
 }
 
@@ -155,28 +152,26 @@ bool ucx_node::run_commands() {
         return false;
     for (const auto& command : asked->commands)
         command();
-    if (!asked->dirty.empty()) {
+    for (const peer_ptr& peer : asked->dirty) {
+        peer->is_dirty = false;
         std::lock_guard worker{worker_lock_};
-        for (const peer_ptr& peer : asked->dirty) {
-            peer->is_dirty = false;
-            links_.sender().flush(peer);
-        }
+        links_.sender().flush(peer);
     }
     return true;
 }
 
 bool ucx_node::make_progress() {
-    unsigned done = 0;
-    bool has_writable = false;
-    bool has_failed = false;
-    std::vector<frame_receiver::failure> failures;
+    unsigned done = streams_.progress();
+    bool has_changes = streams_.take_changes();
+    auto failures = std::exchange(streams_.failures, {});
     {
         std::lock_guard worker{worker_lock_};
-        done = links_.progress();
+        done += links_.progress();
         collect();
-        failures.swap(links_.receiver().failures);
-        has_writable = links_.sender().take_writable();
-        has_failed = links_.take_failed();
+        std::ranges::move(std::exchange(links_.receiver().failures, {}),
+                          std::back_inserter(failures));
+        has_changes |= links_.sender().take_writable();
+        has_changes |= links_.take_failed();
         counters_.add_malformed(std::exchange(links_.receiver().unattributed, 0));
         if (links_.has_ended())
             links_.retire();
@@ -185,18 +180,20 @@ bool ucx_node::make_progress() {
         counters_.add_malformed(f.why.code() == errc::protocol ? 1 : 0);
         take_down(f.from, f.why);
     }
-    if (has_writable || has_failed)
+    if (has_changes)
         notice_changes();
     return done > 0;
 }
 
 // Under the worker lock.
 void ucx_node::collect() {
-    for (auto& [from, data] : links_.receiver().frames) {
-        counters_.add_received(data->bytes());
-        reports_.add_frame(from->info.node, std::move(data));
+    for (auto* arrived : {&streams_.frames, &links_.receiver().frames}) {
+        for (auto& [from, data] : *arrived) {
+            counters_.add_received(data->bytes());
+            reports_.add_frame(from->info.node, std::move(data));
+        }
+        arrived->clear();
     }
-    links_.receiver().frames.clear();
 }
 
 void ucx_node::notice_changes() {
@@ -204,7 +201,6 @@ void ucx_node::notice_changes() {
     for (const auto& [node, peer] : peers_) {
         if (peer->is_writable.exchange(false))
             reports_.add([n = node](endpoint_listener& l) { l.peer_writable(n); });
-        std::lock_guard worker{worker_lock_};
         if (peer->has_failed && !peer->give_up_at) {
             peer->give_up_at = now + failure_grace;
             is_watching_ = true;
@@ -221,6 +217,8 @@ void ucx_node::poll_sockets(std::optional<duration> timeout) {
         } else if (id >= ucx_links::first_id) {
             std::lock_guard worker{worker_lock_};
             links_.on_ready(id);
+        } else if (id >= stream_links::first_id) {
+            streams_.on_ready(id);
         } else if (id >= control_plane::first_id) {
             control_.on_ready(id);
         }
@@ -249,7 +247,9 @@ void ucx_node::wait_for_events() {
 std::optional<duration> ucx_node::wait_limit() const {
     sleep_reasons why;
     why.is_under_way = links_.is_under_way() || is_wiring_ || is_closing() || is_watching_;
-    if (links_.receiver().is_waiting_for_memory())
+    if (streams_.is_sending())
+        why.sign_of_life = progress_pace::alive_interval;
+    if (links_.receiver().is_waiting_for_memory() || streams_.is_waiting_for_memory())
         why.retry = frame_receiver::retry_interval;
     if (const auto deadline = control_.next_deadline())
         why.time_left = *deadline - options_.time->now();

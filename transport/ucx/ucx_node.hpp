@@ -2,7 +2,8 @@
 // call. make_ucx_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do
 // not know each other, and takes the worker lock for them.
 //
-// Locks, in the order in which they are taken: worker lock (UCX), then a peer's queue_lock; those of the table of peers and
+// Locks, in the order in which they are taken: worker lock (UCX), or the one of a peer's stream, then that of its queue; those of
+// the table of peers and
 // of the inbox alone. A sender that finds the worker lock free hands its frame to UCX itself; otherwise, or while UCX still
 // has work with it, the progress thread does.
 //
@@ -19,6 +20,7 @@
 #include "transport/ucx/progress_inbox.hpp"
 #include "transport/ucx/progress_pace.hpp"
 #include "transport/ucx/report_queue.hpp"
+#include "transport/ucx/stream_links.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 #include "transport/ucx/ucx_links.hpp"
 #include "transport/ucx/up_peers.hpp"
@@ -67,6 +69,7 @@ class ucx_node final : public endpoint, private control_events {
     bool is_closing() const noexcept { return close_by_.has_value(); }
 
     result<void> route_found(const peer_ptr& peer, ucx_route route) override;
+    void frames_connected(const peer_ptr& peer, file_descriptor socket) override;
     void peer_accepted(const peer_ptr& peer) override;
     void peer_said_alive(const peer_ptr& peer) override;
     void peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) override;
@@ -76,7 +79,8 @@ class ucx_node final : public endpoint, private control_events {
     const ucx_options options_;
     poll_set poll_;
     std::mutex worker_lock_;
-    ucx_links links_; // guarded by the worker lock
+    ucx_links links_;      // guarded by the worker lock
+    stream_links streams_; // flush() by any thread, all else by the progress thread
     up_peers peers_;
     progress_inbox inbox_;
 

@@ -1,4 +1,5 @@
 // The part of the node that sets up and ends peers; all on the progress thread.
+#include "transport/tcp/plain_stream.hpp"
 #include "transport/ucx/ucx_node.hpp"
 
 namespace troupe {
@@ -11,21 +12,32 @@ constexpr duration send_allowance = std::chrono::seconds{10}; // for a busy peer
 } // namespace
 
 result<void> ucx_node::route_found(const peer_ptr& peer, ucx_route route) {
+    if (route == ucx_route::tcp) {
+        streams_.add(peer);
+        return {};
+    }
     std::lock_guard worker{worker_lock_};
     return links_.add(peer, route);
 }
 
+void ucx_node::frames_connected(const peer_ptr& peer, file_descriptor socket) {
+    streams_.open(*peer, std::make_unique<plain_stream>(std::move(socket)));
+    if (peers_.has(peer))
+        streams_.start(*peer);
+}
+
 void ucx_node::peer_accepted(const peer_ptr& peer) {
+    if (peer->stream != nullptr)
+        peer->info.over = "tcp";
     std::unique_lock worker{worker_lock_};
-    const auto connected = links_.connect(*peer);
+    const auto connected = peer->stream != nullptr ? result<void>{} : links_.connect(*peer);
     worker.unlock();
     is_wiring_ = true;
-    {
-        std::lock_guard guard{peer->queue_lock};
-        peer->is_open = true;
-    }
+    peer->queue.open();
     peers_.add(peer);
     reports_.add([p = peer->info](endpoint_listener& l) { l.peer_up(p); });
+    if (peer->stream != nullptr)
+        return streams_.start(*peer);
     if (!connected) {
         take_down(peer, connected.failure());
         return;
@@ -73,6 +85,10 @@ void ucx_node::say_alive(time_point now) {
         if (links_.sender().in_flight() > 0)
             sending = links_.sender().under_way();
     }
+    for (const auto& [node, peer] : peers_)
+        if (peer->stream != nullptr)
+            if (const auto frames = peer->stream->sender().under_way())
+                sending.emplace(peer.get(), *frames);
     // The peer may wait for memory as long as this node would.
     const duration allowance = options_.memory_timeout + send_allowance;
     for (const auto& [node, peer] : peers_)
@@ -102,8 +118,7 @@ void ucx_node::look_after_peers(time_point now) {
         if (!peer->give_up_at)
             continue;
         const bool has_all = peer->frames_announced && peer->has_said_wired &&
-                             peer->next_arrival >= *peer->frames_announced &&
-                             peer->arrivals.empty();
+                             peer->frames_received() >= *peer->frames_announced;
         if (has_all)
             over.emplace_back(peer, error{errc::cancelled, "it was stopped"});
         else if (*peer->give_up_at <= now)
@@ -119,11 +134,13 @@ void ucx_node::look_after_peers(time_point now) {
 // `peer` is a copy: the caller's may belong to the connection that is dropped here.
 void ucx_node::take_down(peer_ptr peer, const error& why) {
     const bool was_up = peers_.remove(peer);
-    std::deque<ucx_peer::outgoing> unsent; // freed outside the lock
-    {
-        std::lock_guard guard{peer->queue_lock};
-        peer->is_open = false;
-        unsent.swap(peer->queue);
+    const auto unsent = peer->queue.clear(); // freed here, outside its lock
+    if (peer->stream != nullptr) {
+        {
+            std::lock_guard worker{worker_lock_};
+            collect(); // what has arrived comes before the end
+        }
+        streams_.end_link(peer);
     }
     if (peer->worker != nullptr) {
         std::lock_guard worker{worker_lock_};
@@ -150,10 +167,8 @@ void ucx_node::begin_closing() {
         if (!peers_.has(peer))
             links_.end_link(*peer);
     worker.unlock();
-    for (const auto& [node, peer] : peers_) {
-        std::lock_guard guard{peer->queue_lock};
-        peer->is_open = false;
-    }
+    for (const auto& [node, peer] : peers_)
+        peer->queue.close();
 }
 
 // False when nothing is left to wait for.
@@ -162,17 +177,15 @@ bool ucx_node::continue_closing() {
     std::vector<peer_ptr> failed;
     for (const auto& [node, peer] : peers_) {
         std::lock_guard worker{worker_lock_};
-        std::lock_guard guard{peer->queue_lock};
         if (peer->has_failed || (peer->frames_announced && peer->has_said_wired)) {
             failed.push_back(peer);
-        } else if (!peer->has_said_goodbye && peer->has_said_wired && peer->queue.empty() &&
-                   peer->in_flight == 0) {
+        } else if (!peer->has_said_goodbye && peer->has_said_wired && peer->is_drained()) {
             peer->has_said_goodbye = true;
             control_.say_goodbye(*peer);
         }
     }
     for (const peer_ptr& peer : failed)
-        take_down(peer, peer->has_failed ? error{errc::lost, "UCX has given it up"}
+        take_down(peer, peer->has_failed ? error{errc::lost, "its connection has failed"}
                                          : error{errc::cancelled, "both ends have closed"});
     return !peers_.empty() && now < *close_by_;
 }

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -14,8 +13,9 @@
 #include "transport/endpoint.hpp"
 #include "transport/frame/wire.hpp"
 #include "transport/named_places.hpp"
-#include "transport/send_window.hpp"
-#include "transport/ucx/send_progress.hpp"
+#include "transport/send_progress.hpp"
+#include "transport/send_queue.hpp"
+#include "transport/tcp/frame_stream.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
 namespace troupe {
@@ -28,7 +28,7 @@ class frame_receiver;
 //     early ──release──> up ──fail──> broken ──remove──> over        by frame_receiver
 //
 // An early link may fail, and any may be removed. Independent of this are UCX's reports on the connection (is_wired,
-// has_failed), the nodes' messages on the control connection, and is_open, which is about frames to the peer.
+// has_failed), the nodes' messages on the control connection, and whether the queue of frames to the peer is open.
 enum class link_state : std::uint8_t {
     early,  // the peer is not reported yet; frames wait in `arrivals`
     up,     // frames are delivered
@@ -37,7 +37,7 @@ enum class link_state : std::uint8_t {
 };
 
 struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
-    explicit ucx_peer(const send_bounds& bounds) : window{bounds} {}
+    explicit ucx_peer(const send_bounds& bounds) : queue{bounds} {}
 
     // Set before its worker receives (receive_token), before control_events::peer_accepted or in it (info.over); read by
     // all threads afterwards.
@@ -48,18 +48,12 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     // Whether what it sends can be received where this node likes, without a copy.
     bool takes_places = false;
 
-    // Guarded by queue_lock, which is taken inside the worker lock.
-    std::mutex queue_lock;
-    struct outgoing {
-        frame_ptr data;
-        wire::header measured;
-    };
-    std::deque<outgoing> queue;
-    send_window window;
-    bool is_open = false; // frames are accepted
+    send_queue queue; // thread-safe, likewise the next
+    named_places places;
+    // Set from route_found on, where frames travel over TCP; then all about UCX's worker is unused.
+    std::unique_ptr<frame_stream> stream;
 
-    named_places places; // thread-safe
-
+    std::atomic<bool> has_failed{false}; // UCX has given the peer up, or its stream has ended
     // Set by any thread, cleared by the progress thread.
     std::atomic<bool> is_writable{false}; // peer_writable is due
     std::atomic<bool> is_dirty{false};    // in the list of peers with queued frames
@@ -74,8 +68,7 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     std::size_t in_flight = 0; // sends not yet completed
     // The last round of progress in which its worker had news.
     std::uint64_t busy_at = 0;
-    bool is_wired = false;   // UCX has set up the connection
-    bool has_failed = false; // UCX has given the peer up
+    bool is_wired = false; // UCX has set up the connection
     // Set with has_failed: the progress thread looks for failed peers.
     bool* any_failed = nullptr;
 
@@ -100,6 +93,18 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     std::uint64_t backlog_bytes = 0; // bytes of arrivals outside the pool
 
     bool is_heard() const noexcept { return state <= link_state::up; }
+    // Frames that have been given to the link. Under the worker lock.
+    std::uint64_t frames_sent() const noexcept {
+        return stream != nullptr ? stream->sender().frames() : next_sequence;
+    }
+    // Frames that have arrived and been reported.
+    std::uint64_t frames_received() const noexcept {
+        return stream != nullptr ? stream->receiver().frames() : next_arrival - arrivals.size();
+    }
+    // Nothing that was queued is left. Under the worker lock.
+    bool is_drained() {
+        return stream != nullptr ? stream->is_drained() : queue.empty() && in_flight == 0;
+    }
 };
 
 } // namespace troupe

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "transport/ucx/poll_set.hpp"
+#include "transport/tcp/poll_set.hpp"
 #include "transport/ucx/progress_inbox.hpp"
 
 using namespace troupe;

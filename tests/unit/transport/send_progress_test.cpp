@@ -1,6 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
-#include "transport/ucx/send_progress.hpp"
+#include "transport/send_progress.hpp"
 
 using namespace troupe;
 using namespace std::chrono_literals;

@@ -13,7 +13,7 @@
 
 #include "transport/handshake/control.hpp"
 #include "transport/handshake/handshake.hpp"
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 
 namespace troupe {
 
@@ -23,7 +23,7 @@ class control_connection {
     control_connection(file_descriptor socket, handshake_side side, const std::string& cluster_key);
 
     // Does all that is possible without waiting and appends messages that have arrived, a few at a time: the descriptor
-    // stays readable while there are more. After an error the connection is over.
+    // stays readable while there are more. Nothing is read beyond a frames_message. After an error the connection is over.
     result<void> advance(std::vector<control_message>& arrived);
 
     // Queues a message and sends as much as possible. Only once proven.
@@ -38,6 +38,9 @@ class control_connection {
     const session_secrets& secrets() const { return handshake_.secrets(); }
     bool wants_to_write() const noexcept { return connecting_ || !outgoing_.empty(); }
     int descriptor() const noexcept { return socket_.get(); }
+
+    // Gives the connection away; to be called when all messages have been read and written.
+    file_descriptor take_socket();
 
   private:
     // Fills `incoming_` to `wanted` bytes; false if they have not arrived yet.

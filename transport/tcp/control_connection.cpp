@@ -1,4 +1,4 @@
-#include "transport/ucx/control_connection.hpp"
+#include "transport/tcp/control_connection.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -30,7 +30,8 @@ result<void> control_connection::advance(std::vector<control_message>& arrived) 
         auto progress = sealed_ ? advance_messages(arrived) : advance_proof();
         if (!progress)
             return progress.failure();
-        more = *progress;
+        more = *progress &&
+               (arrived.empty() || !std::holds_alternative<frames_message>(arrived.back()));
     }
     return write_some();
 }
@@ -39,6 +40,11 @@ void control_connection::send(const control_message& message) {
     TROUPE_CHECK(proven(), "nothing is said before the proof");
     queue(sealed_->seal(write_control(message)));
     (void)write_some(); // a failure shows again when the socket is read
+}
+
+file_descriptor control_connection::take_socket() {
+    TROUPE_CHECK(outgoing_.empty() && incoming_.empty(), "no byte is lost");
+    return std::move(socket_);
 }
 
 void control_connection::send_last_words() {

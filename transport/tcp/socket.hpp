@@ -1,11 +1,13 @@
-// TCP sockets for the control connections: addresses, and file descriptors closed by their destructors. Non-blocking.
+// TCP sockets: addresses, file descriptors closed by their destructors, and bytes sent and received without waiting.
 //
 // Threads: one per object. Errors: errc::usage for text that is no address, errc::unreachable, errc::io.
 #pragma once
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <span>
 #include <string>
 #include <utility>
 
@@ -67,5 +69,12 @@ result<void> connect_outcome(const file_descriptor& socket);
 
 // An empty descriptor if no connection waits.
 file_descriptor accept_from(const file_descriptor& listening);
+
+// Sends from the pieces, and receives into the places, what is possible without waiting; returns the number of bytes, 0 if
+// there is nothing to be done now. errc::lost if the connection has ended.
+result<std::size_t> send_some(int socket, std::span<const iovec> pieces);
+result<std::size_t> receive_some(int socket, std::span<const iovec> places);
+// Ends both directions of a connection: who sends or receives on it gets errc::lost.
+void shut_down_socket(int socket) noexcept;
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -214,6 +214,42 @@ file_descriptor accept_from(const file_descriptor& listening) {
     if (s)
         set_no_delay(s.get());
     return s;
+}
+
+result<std::size_t> send_some(int socket, std::span<const iovec> pieces) {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(pieces.data());
+    message.msg_iovlen = pieces.size();
+    for (;;) {
+        const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0)
+            return static_cast<std::size_t>(sent);
+        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ENOMEM)
+            return std::size_t{0};
+        if (errno != EINTR)
+            return error{errc::lost, system_text(errno)};
+    }
+}
+
+result<std::size_t> receive_some(int socket, std::span<const iovec> places) {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(places.data());
+    message.msg_iovlen = places.size();
+    for (;;) {
+        const ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT);
+        if (got > 0)
+            return static_cast<std::size_t>(got);
+        if (got == 0)
+            return error{errc::lost, "connection closed"};
+        if (errno == EAGAIN || errno == EWOULDBLOCK)
+            return std::size_t{0};
+        if (errno != EINTR)
+            return error{errc::lost, system_text(errno)};
+    }
+}
+
+void shut_down_socket(int socket) noexcept {
+    shutdown(socket, SHUT_RDWR);
 }
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-#include "transport/ucx/poll_set.hpp"
+#include "transport/tcp/poll_set.hpp"
 
 #include <sys/epoll.h>
 
@@ -18,8 +18,10 @@ void poll_set::change(int descriptor, std::uint64_t id, readiness what) {
 
 void poll_set::control(int operation, int descriptor, std::uint64_t id, readiness what) {
     epoll_event e{};
-    if (what != readiness::none)
-        e.events = what == readiness::reading ? EPOLLIN : EPOLLIN | EPOLLOUT;
+    if (what == readiness::reading || what == readiness::reading_or_writing)
+        e.events |= EPOLLIN;
+    if (what == readiness::writing || what == readiness::reading_or_writing)
+        e.events |= EPOLLOUT;
     e.data.u64 = id;
     TROUPE_CHECK(epoll_ctl(poll_.get(), operation, descriptor, &e) == 0,
                  "the descriptor is open and watched once");

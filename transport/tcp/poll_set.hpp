@@ -1,6 +1,6 @@
 // The descriptors on which the progress thread sleeps, each with a number by which its owner is found.
 //
-// Threads: one at a time, except that a descriptor may be watched and forgotten by any. Errors: to watch a descriptor twice,
+// Threads: one at a time, except that a descriptor may be watched, changed and forgotten by any. Errors: to watch a descriptor twice,
 // or to forget one that is not watched, is a bug; a process without descriptors left is seen by operator bool.
 #pragma once
 
@@ -10,11 +10,11 @@
 #include <span>
 
 #include "schemas/base/time_source.hpp"
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 
 namespace troupe {
 
-enum class readiness : std::uint8_t { none, reading, reading_or_writing };
+enum class readiness : std::uint8_t { none, reading, writing, reading_or_writing };
 
 class poll_set {
   public:

@@ -1,0 +1,189 @@
+#include "transport/tcp/stream_receiver.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "transport/handshake/handshake.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr std::size_t buffer_bytes = 128u << 10;
+// Read beyond a large frame, so that the header of the next one comes with it; more would have to be copied.
+constexpr std::size_t look_ahead_bytes = 4096;
+constexpr std::size_t large_bytes = 64u << 10;
+// Bound of one receive(): the other peers have their turn.
+constexpr std::size_t receive_bytes = 4u << 20;
+
+} // namespace
+
+stream_receiver::stream_receiver(const settings& s, named_places& places)
+    : pool_{*s.pool}, time_{*s.time},
+      memory_timeout_{s.memory_timeout}, token_{s.token}, named_{places}, buffer_(buffer_bytes) {}
+
+result<std::size_t> stream_receiver::receive(byte_stream& from, std::vector<frame_ptr>& arrived) {
+    std::size_t total = 0;
+    // What has been read before comes first: it may wait for memory.
+    if (const auto taken = take(arrived); !taken)
+        return taken.failure();
+    while (total < receive_bytes && !is_waiting_for_memory()) {
+        const auto got = from.read(places_to_read(from));
+        if (!got)
+            return got.failure();
+        if (*got == 0)
+            break;
+        total += *got;
+        filled(*got);
+        if (const auto taken = take(arrived); !taken)
+            return taken.failure();
+    }
+    return total;
+}
+
+std::span<const iovec> stream_receiver::places_to_read(const byte_stream& from) {
+    if (begin_ == end_) {
+        begin_ = end_ = 0;
+    } else if (begin_ > 0) {
+        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+        end_ -= begin_;
+        begin_ = 0;
+    }
+    const std::span<std::byte> direct = unfilled();
+    std::size_t room = buffer_.size() - end_;
+    if (was_large_ || !direct.empty())
+        room = std::min(room, std::max(look_ahead_bytes, from.read_bytes_min()));
+    std::size_t count = 0;
+    if (!direct.empty())
+        places_[count++] = {direct.data(), direct.size()};
+    places_[count++] = {buffer_.data() + end_, room};
+    return {places_, count};
+}
+
+void stream_receiver::filled(std::size_t bytes) {
+    const std::size_t direct = std::min(bytes, unfilled().size());
+    filled_ += direct;
+    end_ += bytes - direct;
+}
+
+std::span<std::byte> stream_receiver::unfilled() noexcept {
+    switch (stage_) {
+    case stage::words:
+        return std::span{words_}.subspan(filled_);
+    case stage::tensors:
+        if (!memory_)
+            break; // a frame without tensors
+        return {memory_->data() + tensors_at_ + filled_, header_.tensor_bytes - filled_};
+    case stage::head:
+    case stage::room:
+        break;
+    }
+    return {};
+}
+
+std::size_t stream_receiver::take_buffered(std::span<std::byte> to) {
+    const std::size_t bytes = std::min(to.size(), end_ - begin_);
+    if (bytes > 0)
+        std::memcpy(to.data(), buffer_.data() + begin_, bytes);
+    begin_ += bytes;
+    return bytes;
+}
+
+result<void> stream_receiver::take(std::vector<frame_ptr>& arrived) {
+    for (;;) {
+        switch (stage_) {
+        case stage::head: {
+            if (buffered().size() < wire::header_bytes)
+                return {};
+            if (const auto begun = begin_frame(); !begun)
+                return begun;
+            break;
+        }
+        case stage::words:
+            filled_ += take_buffered(unfilled());
+            if (filled_ < words_.size())
+                return {};
+            stage_ = stage::room;
+            break;
+        case stage::room: {
+            const auto found = find_room();
+            if (!found)
+                return found.failure();
+            if (!*found)
+                return {};
+            filled_ = 0;
+            stage_ = stage::tensors;
+            break;
+        }
+        case stage::tensors:
+            filled_ += take_buffered(unfilled());
+            if (filled_ < header_.tensor_bytes)
+                return {};
+            if (const auto finished = finish(arrived); !finished)
+                return finished;
+            break;
+        }
+    }
+}
+
+result<void> stream_receiver::begin_frame() {
+    const auto h = wire::read_header(buffered());
+    if (!h)
+        return h.failure();
+    if (!same_token(token_, h->token) || h->sequence != next_sequence_)
+        return error{errc::protocol, "a frame that is out of sequence, or of another connection"};
+    if (!pool_.can_ever_hold(h->tensor_bytes))
+        return error{errc::exhausted, "a frame of " + std::to_string(h->tensor_bytes) +
+                                          " bytes is larger than this node's memory bound"};
+    header_ = *h;
+    begin_ += wire::header_bytes;
+    was_large_ = header_.tensor_bytes >= large_bytes;
+    words_.resize(header_.words * sizeof(capnp::word));
+    filled_ = 0;
+    stage_ = stage::words;
+    return {};
+}
+
+result<bool> stream_receiver::find_room() {
+    tensors_at_ = 0;
+    memory_ = {};
+    if (header_.tensors == 0)
+        return true;
+    if (const tensor place = named_.take(header_.place, header_.tensor_bytes)) {
+        memory_ = place.storage();
+        tensors_at_ = static_cast<std::size_t>(place.data() - memory_->data());
+        return true;
+    }
+    auto room = pool_.allocate(header_.tensor_bytes);
+    if (room) {
+        memory_ = std::move(*room);
+        waits_since_.reset();
+        return true;
+    }
+    const time_point now = time_.now();
+    if (!waits_since_)
+        waits_since_ = now;
+    if (now - *waits_since_ > memory_timeout_)
+        return error{errc::exhausted,
+                     "no memory for a frame of " + std::to_string(header_.tensor_bytes) +
+                         " bytes for " + std::to_string(memory_timeout_.count() / 1000000) + " ms"};
+    return false;
+}
+
+result<void> stream_receiver::finish(std::vector<frame_ptr>& arrived) {
+    wire::parts parts;
+    parts.words = words_;
+    parts.buffer = std::move(memory_);
+    parts.tensors_at = tensors_at_;
+    auto f = wire::read_frame(header_, std::move(parts));
+    if (!f)
+        return f.failure();
+    arrived.push_back(std::move(*f));
+    ++next_sequence_;
+    stage_ = stage::head;
+    filled_ = 0;
+    return {};
+}
+
+} // namespace troupe

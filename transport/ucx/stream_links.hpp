@@ -1,0 +1,71 @@
+// The links of an endpoint that go over TCP: of each such peer the stream of frames, from when its way is found until the peer
+// is taken down.
+//
+//     add ──> open ──> start ──> end_link     open and start in either order; a link may be ended from add on
+//
+// Threads: the progress thread, except flush(). Ownership: a reference to each peer with a stream.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "transport/tcp/poll_set.hpp"
+#include "transport/ucx/frame_receiver.hpp"
+#include "transport/ucx/ucx_peer.hpp"
+
+namespace troupe {
+
+class stream_links {
+  public:
+    using peer_ptr = std::shared_ptr<ucx_peer>;
+
+    // Keeps references to the options and to `poll`, which reports the links' events under ids from first_id on, below those
+    // of ucx_links.
+    stream_links(const ucx_options& options, poll_set& poll) : options_{options}, poll_{poll} {}
+
+    static constexpr std::uint64_t first_id = 1ull << 62;
+
+    void add(const peer_ptr& peer);
+    // The peer's connection for frames is there: what is queued is sent.
+    void open(ucx_peer& peer, std::unique_ptr<byte_stream> connection);
+    // The peer has been reported up: what it sends is read from now on.
+    void start(ucx_peer& peer);
+    void end_link(const peer_ptr& peer);
+
+    // Any thread. True if there is something for the progress thread to see.
+    bool flush(ucx_peer& peer);
+
+    // Reads what has arrived and goes on with what could not be written. Returns the amount of work done.
+    unsigned progress();
+    void on_ready(std::uint64_t id);
+    bool is_waiting_for_memory() const noexcept { return waiting_ > 0; }
+    // Frames are under way to a peer.
+    bool is_sending() const noexcept;
+    // True if a peer has become writable, or a stream has ended, since the last call.
+    bool take_changes() noexcept { return has_changes_.exchange(false); }
+
+    // Frames in order, and peers that broke the protocol; the caller takes them out.
+    std::vector<frame_receiver::received> frames;
+    std::vector<frame_receiver::failure> failures;
+
+  private:
+    struct link {
+        peer_ptr peer;
+        std::uint64_t busy_at = 0; // the last round in which it had news
+    };
+
+    unsigned progress(link& l);
+
+    const ucx_options& options_;
+    poll_set& poll_;
+    std::vector<link> links_;
+    std::vector<frame_ptr> arrived_;
+    std::uint64_t next_id_ = first_id;
+    std::uint64_t round_ = 0;
+    std::size_t waiting_ = 0;
+    std::atomic<bool> has_changes_{false};
+};
+
+} // namespace troupe
