@@ -61,6 +61,8 @@ struct Hello {
   ucxMajor @8 :UInt16;        # version of the sender's UCX. Between two versions frames travel over TCP alone, as 1.13 and 1.22
                               # lose each other or do not connect
   ucxMinor @9 :UInt16;
+  seals @10 :Bool;            # the sender seals the frames of this connection, if they travel over TCP: between machines unless
+                              # it was told not to. A receiver that does not agree refuses
 }
 
 struct MemoryMark {

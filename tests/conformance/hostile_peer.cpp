@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 #include "transport/frame/wire.hpp"
 
 namespace troupe::conformance {
@@ -9,13 +11,9 @@ namespace troupe::conformance {
 hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side,
                            claims says)
     : world_{w}, mark_{own_memory_mark::create().value()},
-      context_{ucx_context::create(says.route, true).value()},
-      worker_{ucx_worker::create(*context_).value()} {
+      victim_{resolve(victim.end->address()).value()} {
     control = std::make_unique<control_connection>(connection_with(victim, side), side,
                                                    "a key for the tests");
-    worker_->receive_with([](void*, const void*, std::size_t, void*, std::size_t,
-                             const ucp_am_recv_param_t*) { return UCS_OK; },
-                          nullptr); // what it is sent is dropped, once it makes progress
     advance_until([&] { return control->proven(); });
     hello_message hello;
     hello.self.node = node_id{id};
@@ -28,6 +26,13 @@ hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handsha
     hello.ucx = ucx_here();
     exchange<hello_message>(hello);
     is_seen = exchange<sight_message>(sight_message{says.sees_memory}).memory;
+    if (says.route == ucx_route::tcp)
+        return;
+    context_ = ucx_context::create(says.route, true).value();
+    worker_ = ucx_worker::create(*context_).value();
+    worker_->receive_with([](void*, const void*, std::size_t, void*, std::size_t,
+                             const ucp_am_recv_param_t*) { return UCS_OK; },
+                          nullptr); // what it is sent is dropped, once it makes progress
     their_worker = exchange<worker_message>(worker_message{worker_->address()}).address;
 }
 
@@ -54,6 +59,8 @@ file_descriptor hostile_peer::connection_with(node& victim, handshake_side side)
 }
 
 hostile_peer::~hostile_peer() {
+    if (worker_ == nullptr)
+        return;
     if (ep_ != nullptr)
         worker_->disconnect(ep_);
     world_.wait_for(
@@ -69,7 +76,37 @@ void hostile_peer::advance_until(const std::function<bool()>& done) {
     }));
 }
 
+file_descriptor hostile_peer::second_connection(const wire::connection_token& token) {
+    control_connection second{begin_connect(victim_).value(), handshake_side::connector,
+                              "a key for the tests"};
+    std::vector<control_message> none;
+    BOOST_TEST_REQUIRE(world_.wait_for([&] {
+        (void)second.advance(none);
+        return second.proven();
+    }));
+    second.send(frames_message{token});
+    return second.take_socket();
+}
+
 void hostile_peer::send(std::span<const std::byte> header, std::span<const std::byte> data) {
+    if (worker_ == nullptr) {
+        if (!stream_) {
+            advance_until([&] {
+                return std::ranges::any_of(arrived, [](const control_message& m) {
+                    return std::holds_alternative<frames_message>(m);
+                });
+            });
+            stream_ = second_connection(control->secrets().send_token);
+        }
+        for (std::span<const std::byte> bytes : {header, data})
+            BOOST_TEST_REQUIRE(world_.wait_for([&] {
+                const iovec rest{const_cast<std::byte*>(bytes.data()), bytes.size()};
+                const auto sent = send_some(stream_.get(), {&rest, 1});
+                bytes = bytes.subspan(sent ? *sent : bytes.size());
+                return bytes.empty();
+            }));
+        return;
+    }
     if (ep_ == nullptr)
         ep_ = worker_
                   ->connect(

@@ -17,7 +17,7 @@ class hostile_peer {
   public:
     // What it says that it can use, and does.
     struct claims {
-        ucx_route route = ucx_route::shared_memory; // of its worker
+        ucx_route route = ucx_route::shared_memory; // or TCP
         bool names_its_memory = true;               // else what it never had
         bool sees_memory = true;                    // the victim's
     };
@@ -34,8 +34,11 @@ class hostile_peer {
     // Reads what comes on the control connection into `arrived`; fails the test if `done` takes too long.
     void advance_until(const std::function<bool()>& done);
 
-    // Sends an active message as it is.
+    // Sends an active message, or bytes of its stream, as they are.
     void send(std::span<const std::byte> header, std::span<const std::byte> data);
+
+    // A second connection to the victim that has proven the key and announces frames with this token.
+    file_descriptor second_connection(const wire::connection_token& token);
 
     // Header and words of a frame as this peer would rightly send it.
     std::vector<std::byte> rightful(const frame& f, std::uint64_t sequence) const;
@@ -55,6 +58,8 @@ class hostile_peer {
     std::unique_ptr<ucx_context> context_;
     std::unique_ptr<ucx_worker> worker_;
     ucp_ep_h ep_ = nullptr;
+    socket_address victim_; // where it listens
+    file_descriptor stream_;
 };
 
 } // namespace troupe::conformance

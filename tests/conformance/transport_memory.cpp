@@ -16,7 +16,7 @@ namespace {
 // A node with a pool of 8 MiB.
 struct small_node : node {
     explicit small_node(duration memory_timeout, std::uint64_t backlog_bytes_max) {
-        ucx_options options;
+        ucx_options options; // takes the transport that the other node has
         id = node_id{999};
         options.self.node = id;
         options.self.name = "small";
@@ -47,12 +47,15 @@ struct counting_listener final : endpoint_listener {
     std::atomic<std::size_t> frames{0};
 };
 
+using processes = boost::mpl::list<ucx_shm_world, ucx_tcp_world>; // with a node of each
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(ucx_memory)
 
-BOOST_AUTO_TEST_CASE(frames_wait_for_room_in_the_pool_and_keep_their_order) {
-    ucx_shm_world big;
+BOOST_AUTO_TEST_CASE_TEMPLATE(frames_wait_for_room_in_the_pool_and_keep_their_order, World,
+                              processes) {
+    World big;
     node a = big.add("a");
     small_node b{30s, 1u << 20};
     big.join(a, b);
@@ -100,8 +103,9 @@ BOOST_AUTO_TEST_CASE(a_peer_that_sends_more_than_may_wait_outside_the_pool_is_gi
     BOOST_TEST(b.heard->frame_count() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_peer_is_not_given_up_for_memory_while_its_frames_get_some) {
-    ucx_shm_world big;
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_peer_is_not_given_up_for_memory_while_its_frames_get_some, World,
+                              processes) {
+    World big;
     node a = big.add("a");
     small_node b{30s, 64u << 20}; // one frame fits
     big.join(a, b);

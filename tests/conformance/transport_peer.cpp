@@ -1,5 +1,5 @@
 // A node that echoes every frame, for tests that kill and stop it. Prints its address; ends when its input does.
-//     transport_peer auto|shm|tcp|rdma KEY
+//     transport_peer auto|shm|tcp|sealed|rdma KEY
 #include <unistd.h>
 
 #include <cstdio>
@@ -24,10 +24,11 @@ class echo final : public endpoint_listener {
 };
 
 ucx_transports transports_of(const char* name) {
-    return std::strcmp(name, "shm") == 0    ? ucx_transports::shm
-           : std::strcmp(name, "tcp") == 0  ? ucx_transports::tcp
-           : std::strcmp(name, "rdma") == 0 ? ucx_transports::rdma
-                                            : ucx_transports::automatic;
+    return std::strcmp(name, "shm") == 0      ? ucx_transports::shm
+           : std::strcmp(name, "tcp") == 0    ? ucx_transports::tcp
+           : std::strcmp(name, "sealed") == 0 ? ucx_transports::tcp
+           : std::strcmp(name, "rdma") == 0   ? ucx_transports::rdma
+                                              : ucx_transports::automatic;
 }
 
 } // namespace
@@ -48,6 +49,8 @@ int main(int argc, char** argv) {
     options.pool = &pool;
     options.time = &time;
     options.transports = transports_of(argv[1]);
+    if (std::strcmp(argv[1], "sealed") == 0)
+        options.seals = sealing::always;
     auto made = make_ucx_endpoint(std::move(options));
     if (!made.ok())
         return 1;

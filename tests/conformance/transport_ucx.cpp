@@ -16,7 +16,7 @@
 using namespace troupe;
 using namespace troupe::conformance;
 using namespace std::chrono_literals;
-using ucx_worlds = boost::mpl::list<ucx_shm_world, ucx_tcp_world>;
+using ucx_worlds = boost::mpl::list<ucx_shm_world, ucx_tcp_world, ucx_sealed_world>;
 
 namespace {
 

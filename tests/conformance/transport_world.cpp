@@ -176,13 +176,14 @@ class sim_echo final : public echo_peer {
 // A child process that runs transport_peer; ends with this object.
 class process_echo final : public echo_peer {
   public:
-    explicit process_echo(ucx_transports transports) {
+    process_echo(ucx_transports transports, sealing seals) {
         std::array<int, 2> in{};
         std::array<int, 2> out{};
         BOOST_TEST_REQUIRE(pipe(in.data()) == 0);
         BOOST_TEST_REQUIRE(pipe(out.data()) == 0);
         constexpr std::array names{"auto", "shm", "tcp", "rdma"}; // as the enumeration has them
-        const char* const name = names.at(static_cast<std::size_t>(transports));
+        const char* const name =
+            seals == sealing::always ? "sealed" : names.at(static_cast<std::size_t>(transports));
         child_ = fork();
         BOOST_TEST_REQUIRE(child_ >= 0);
         if (child_ == 0) {
@@ -262,6 +263,8 @@ result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings,
     options.pool = &pool;
     options.time = &time_;
     options.transports = transports_;
+    options.seals = seals_;
+    options.keys_live = {.records = 100, .time = std::chrono::hours{1}}; // several in a test
     options.bounds = settings.bounds;
     options.handshake_timeout = settings.handshake_timeout;
     options.handshakes_max = settings.handshakes_max;
@@ -275,7 +278,7 @@ result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings,
 }
 
 std::unique_ptr<echo_peer> ucx_world::start_echo() {
-    return std::make_unique<process_echo>(transports_);
+    return std::make_unique<process_echo>(transports_, seals_);
 }
 
 bool ucx_world::wait_for(const std::function<bool()>& condition) {

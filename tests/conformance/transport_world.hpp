@@ -1,6 +1,6 @@
 // What the conformance suite needs of a transport: nodes with listeners that remember, peers that can be killed and
 // stopped, and a way to wait. One world per transport: sim_world, ucx_shm_world, ucx_tcp_world,
-// ucx_rdma_world.
+// ucx_sealed_world, ucx_rdma_world.
 #pragma once
 
 #include <sys/types.h>
@@ -137,7 +137,8 @@ class shifted_time final : public time_source {
 
 class ucx_world : public world {
   public:
-    explicit ucx_world(ucx_transports transports) : transports_{transports} {}
+    explicit ucx_world(ucx_transports transports, sealing seals = sealing::between_machines)
+        : transports_{transports}, seals_{seals} {}
     result<std::unique_ptr<endpoint>> make(const node_settings& settings, node_id id) override;
     std::unique_ptr<echo_peer> start_echo() override;
     bool wait_for(const std::function<bool()>& condition) override;
@@ -147,6 +148,7 @@ class ucx_world : public world {
 
   private:
     ucx_transports transports_;
+    sealing seals_;
     shifted_time time_;
 };
 
@@ -156,12 +158,16 @@ struct ucx_shm_world : ucx_world {
 struct ucx_tcp_world : ucx_world {
     ucx_tcp_world() : ucx_world{ucx_transports::tcp} {}
 };
+struct ucx_sealed_world : ucx_world {
+    ucx_sealed_world() : ucx_world{ucx_transports::tcp, sealing::always} {}
+};
 struct ucx_rdma_world
     : ucx_world { // where there are devices: transport_suite.cpp leaves it out elsewhere
     ucx_rdma_world() : ucx_world{ucx_transports::rdma} {}
 };
 
-using worlds = boost::mpl::list<sim_world, ucx_shm_world, ucx_tcp_world, ucx_rdma_world>;
+using worlds =
+    boost::mpl::list<sim_world, ucx_shm_world, ucx_tcp_world, ucx_sealed_world, ucx_rdma_world>;
 
 // A frame with a number, `text` bytes of text and tensors of these sizes, filled with a pattern of the number.
 frame_ptr numbered_frame(memory_pool& pool, std::uint64_t number,

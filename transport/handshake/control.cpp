@@ -42,6 +42,7 @@ void write(proto::Control::Builder out, const hello_message& m) {
     hello.setTcp(m.tcp);
     hello.setUcxMajor(m.ucx.major);
     hello.setUcxMinor(m.ucx.minor);
+    hello.setSeals(m.seals);
 }
 
 void write(proto::Control::Builder out, const sight_message& m) {
@@ -108,6 +109,7 @@ result<control_message> read(proto::Hello::Reader hello) {
     m.rdma = hello.getRdma();
     m.tcp = hello.getTcp();
     m.ucx = {hello.getUcxMajor(), hello.getUcxMinor()};
+    m.seals = hello.getSeals();
     return control_message{std::move(m)};
 }
 

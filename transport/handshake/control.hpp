@@ -38,6 +38,7 @@ struct hello_message {
     bool rdma = false;
     bool tcp = false;
     ucx_version ucx;
+    bool seals = false; // frames over TCP
 };
 struct sight_message {
     bool memory = false;

@@ -160,13 +160,18 @@ const session_secrets& handshake::secrets() const {
 
 void handshake::derive() {
     const auto agreed = noise_.finish("troupe frame tokens");
+    const auto of_frames = noise_.finish("troupe frame keys");
     const auto token_of = [](const secret_key& secret) {
         wire::connection_token token;
         std::copy_n(secret.begin(), token.size(), token.begin());
         return token;
     };
-    secrets_ = {agreed.send_key, agreed.receive_key, token_of(agreed.send_extra),
-                token_of(agreed.receive_extra)};
+    secrets_ = {agreed.send_key,
+                agreed.receive_key,
+                token_of(agreed.send_extra),
+                token_of(agreed.receive_extra),
+                of_frames.send_extra,
+                of_frames.receive_extra};
     step_ = step::done;
 }
 

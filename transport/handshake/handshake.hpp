@@ -36,6 +36,8 @@ struct session_secrets {
     secret_key receive_key;
     wire::connection_token send_token;    // of the frames that this side sends
     wire::connection_token receive_token; // of the frames that it accepts
+    secret_key frame_send_key;            // of a second connection, for the frames on it
+    secret_key frame_receive_key;
 };
 
 class handshake {

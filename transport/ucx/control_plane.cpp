@@ -243,8 +243,21 @@ void control_plane::say_hello(connection& c) {
     c.peer = std::make_shared<ucx_peer>(options_.bounds);
     c.peer->send_token = c.wire->secrets().send_token;
     c.peer->receive_token = c.wire->secrets().receive_token;
-    c.wire->send(
-        hello_message{self_, means_.mark(), means_.routes().rdma, means_.routes().tcp, ucx_here()});
+    c.wire->send(hello_message{self_, means_.mark(), means_.routes().rdma, means_.routes().tcp,
+                               ucx_here(), seals(c)});
+}
+
+// Both sides come to the same, as both ends of a connection over loopback are loopback addresses.
+bool control_plane::seals(const connection& c) const {
+    switch (options_.seals) {
+    case sealing::between_machines:
+        return !remote_address(c.wire->descriptor()).is_loopback();
+    case sealing::always:
+        return true;
+    case sealing::never:
+        break;
+    }
+    return false;
 }
 
 void control_plane::become_up(connection& c) {
@@ -292,9 +305,9 @@ void control_plane::connect_frames(const connection& c) {
 
 void control_plane::hand_over(connection& c, const std::shared_ptr<ucx_peer>& peer) {
     poll_.forget(c.wire->descriptor());
-    file_descriptor socket = c.wire->take_socket();
+    const auto wire = std::move(c.wire);
     connections_.erase(c.id);
-    events_.frames_connected(peer, std::move(socket));
+    events_.frames_connected(peer, wire->take_socket(), wire->secrets());
 }
 
 void control_plane::end(std::uint64_t id, const error& why) {

@@ -29,8 +29,8 @@ class control_events {
     // Gives the peer its worker, or its stream: its frames may begin to arrive.
     virtual result<void> route_found(const std::shared_ptr<ucx_peer>& peer, ucx_route route) = 0;
     // The second connection, over which the frames of a peer with a stream travel; before peer_accepted or after it.
-    virtual void frames_connected(const std::shared_ptr<ucx_peer>& peer,
-                                  file_descriptor socket) = 0;
+    virtual void frames_connected(const std::shared_ptr<ucx_peer>& peer, file_descriptor socket,
+                                  const session_secrets& secrets) = 0;
     virtual void peer_accepted(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_alive(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_goodbye(const std::shared_ptr<ucx_peer>& peer, std::uint64_t frames) = 0;
@@ -96,6 +96,7 @@ class control_plane {
         std::uint64_t first = 0;        // for a second connection of this side: the first one
         ucx_routes routes{};            // the peer's, set from sight on
         bool has_other_ucx = false;     // likewise
+        bool seals_there = false;       // likewise: the peer seals frames over TCP
         // This node sees the peer's memory mark and has a worker for it there; set from sight on.
         bool sees_memory = false;
         bool polls_for_writing = false;
@@ -118,6 +119,7 @@ class control_plane {
     void admit(connection& c, const given_up_message& given_up);
     void admit(connection& c, const frames_message& frames);
     void say_hello(connection& c);
+    bool seals(const connection& c) const; // frames over TCP
     void judge(
         connection& c); // says whether the connection is the pair's, if that is this node's to say
     void connect_frames(const connection& c);

@@ -19,6 +19,12 @@ error other_ucx(const ucx_version& theirs) {
                                "; let all of a cluster find the same one (LD_LIBRARY_PATH)"};
 }
 
+error other_sealing(bool seals_there) {
+    return {errc::refused, std::string{seals_there ? "it seals frames, this node sends them in clear"
+                                                   : "it sends frames in clear, this node seals them"} +
+                               "; give --plain to both, or better to neither"};
+}
+
 } // namespace
 
 void control_plane::admit(connection& c, const hello_message& hello) {
@@ -32,6 +38,7 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     peer.info = hello.self;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
     c.has_other_ucx = hello.ucx != ucx_here();
+    c.seals_there = hello.seals;
     c.routes = {hello.memory.has_value() && !c.has_other_ucx, hello.rdma && !c.has_other_ucx,
                 hello.tcp};
     if (c.has_other_ucx && !(hello.tcp && means_.routes().tcp))
@@ -68,8 +75,11 @@ void control_plane::admit(connection& c, const sight_message& sight) {
     if (*route != ucx_route::shared_memory)
         if (const auto ready = events_.route_found(c.peer, *route); !ready)
             return give_up(c, ready.failure());
-    if (*route == ucx_route::tcp)
-        return judge(c);
+    if (*route == ucx_route::tcp) {
+        c.peer->is_sealed = seals(c);
+        return c.peer->is_sealed == c.seals_there ? judge(c)
+                                                  : end(c.id, other_sealing(c.seals_there));
+    }
     c.state = phase::worker;
     c.wire->send(worker_message{c.peer->worker->address()});
 }

@@ -19,6 +19,7 @@
 #include "schemas/base/time_source.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/send_window.hpp"
+#include "transport/tcp/sealed_stream.hpp"
 
 namespace troupe {
 
@@ -30,6 +31,13 @@ enum class ucx_transports : std::uint8_t {
     rdma,      // RDMA only
 };
 
+// Which frames over TCP are sealed. Both nodes of a link must come to the same.
+enum class sealing : std::uint8_t {
+    between_machines, // all that leave the machine
+    never,
+    always, // also on loopback addresses
+};
+
 struct ucx_options {
     // Node and name must be set; the address is where to listen, HOST:PORT, port 0 for a free one.
     peer_info self;
@@ -37,6 +45,8 @@ struct ucx_options {
     memory_pool* pool = nullptr; // memory for received tensors; must outlive every received frame
     const time_source* time = nullptr; // for time-outs; must outlive the endpoint
     ucx_transports transports = ucx_transports::automatic;
+    sealing seals = sealing::between_machines;
+    sealed_stream::key_lifetime keys_live = {};         // of sealed frames
     duration connect_timeout = std::chrono::seconds{5}; // from connect() to peer_up
     // Time for a peer to identify itself, once connected.
     duration handshake_timeout = std::chrono::seconds{3};

@@ -69,7 +69,8 @@ class ucx_node final : public endpoint, private control_events {
     bool is_closing() const noexcept { return close_by_.has_value(); }
 
     result<void> route_found(const peer_ptr& peer, ucx_route route) override;
-    void frames_connected(const peer_ptr& peer, file_descriptor socket) override;
+    void frames_connected(const peer_ptr& peer, file_descriptor socket,
+                          const session_secrets& secrets) override;
     void peer_accepted(const peer_ptr& peer) override;
     void peer_said_alive(const peer_ptr& peer) override;
     void peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) override;

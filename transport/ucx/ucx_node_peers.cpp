@@ -20,15 +20,24 @@ result<void> ucx_node::route_found(const peer_ptr& peer, ucx_route route) {
     return links_.add(peer, route);
 }
 
-void ucx_node::frames_connected(const peer_ptr& peer, file_descriptor socket) {
-    streams_.open(*peer, std::make_unique<plain_stream>(std::move(socket)));
+void ucx_node::frames_connected(const peer_ptr& peer, file_descriptor socket,
+                                const session_secrets& secrets) {
+    std::unique_ptr<byte_stream> stream;
+    if (peer->is_sealed)
+        stream = std::make_unique<sealed_stream>(
+            std::move(socket),
+            sealed_stream::keys{secrets.frame_send_key, secrets.frame_receive_key}, *options_.time,
+            options_.keys_live);
+    else
+        stream = std::make_unique<plain_stream>(std::move(socket));
+    streams_.open(*peer, std::move(stream));
     if (peers_.has(peer))
         streams_.start(*peer);
 }
 
 void ucx_node::peer_accepted(const peer_ptr& peer) {
     if (peer->stream != nullptr)
-        peer->info.over = "tcp";
+        peer->info.over = peer->is_sealed ? "tcp, sealed" : "tcp";
     std::unique_lock worker{worker_lock_};
     const auto connected = peer->stream != nullptr ? result<void>{} : links_.connect(*peer);
     worker.unlock();

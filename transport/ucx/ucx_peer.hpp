@@ -52,6 +52,7 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     named_places places;
     // Set from route_found on, where frames travel over TCP; then all about UCX's worker is unused.
     std::unique_ptr<frame_stream> stream;
+    bool is_sealed = false; // the stream is
 
     std::atomic<bool> has_failed{false}; // UCX has given the peer up, or its stream has ended
     // Set by any thread, cleared by the progress thread.

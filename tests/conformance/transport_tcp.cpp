@@ -1,0 +1,316 @@
+// What a node does with bytes that no rightful peer sends over TCP: on the second connection of a pair, which carries frames,
+// and on one that claims to be it.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "tests/conformance/hostile_peer.hpp"
+
+using namespace troupe;
+using namespace troupe::conformance;
+using namespace std::chrono_literals;
+using downs = std::vector<std::pair<node_id, errc>>;
+
+namespace {
+
+constexpr std::uint64_t hostile_id = 1ull << 60;
+constexpr hostile_peer::claims over_tcp{.route = ucx_route::tcp};
+
+// The sockets of this process on which somebody listens, as the system knows them: their inodes.
+std::set<std::string> listening_sockets() {
+    std::set<std::string> listening;
+    for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
+        std::ifstream in{table};
+        std::string line;
+        std::getline(in, line);
+        while (std::getline(in, line)) {
+            std::istringstream fields{line};
+            std::string field[10];
+            for (std::string& f : field)
+                fields >> f;
+            if (field[3] == "0A")
+                listening.insert("socket:[" + field[9] + "]");
+        }
+    }
+    std::set<std::string> own;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+        std::error_code none;
+        const auto target = std::filesystem::read_symlink(entry.path(), none).string();
+        if (listening.contains(target))
+            own.insert(target);
+    }
+    return own;
+}
+
+// The bytes of a frame as a peer would rightly send it.
+std::vector<std::byte> whole(const hostile_peer& from, const frame& f, std::uint64_t sequence) {
+    std::vector<std::byte> bytes = from.rightful(f, sequence);
+    for (const auto piece : wire::tensor_section(f))
+        bytes.insert(bytes.end(), piece.begin(), piece.end());
+    return bytes;
+}
+
+// Somebody between two nodes, who passes on what they say to each other, and changes the bytes of their second connection.
+class go_between {
+  public:
+    using change = std::function<void(std::vector<std::byte>&)>;
+
+    // `on_the_way` is applied to what the connecting node sends on its second connection, once the proof is through.
+    go_between(const std::string& to, change on_the_way)
+        : to_{resolve(to).value()}, listening_{listen_on(resolve("127.0.0.1:0").value()).value()},
+          change_{std::move(on_the_way)} {}
+
+    std::string address() const { return local_address(listening_).text(); }
+
+    // Passes on what has come.
+    void work() {
+        if (file_descriptor next = accept_from(listening_))
+            pairs_.push_back({std::move(next), begin_connect(to_).value()});
+        for (std::size_t i = 0; i < pairs_.size(); ++i) {
+            pass(pairs_[i].from, pairs_[i].to, i == 1 ? &pairs_[i].passed : nullptr);
+            pass(pairs_[i].to, pairs_[i].from, nullptr);
+        }
+    }
+
+  private:
+    struct pair {
+        file_descriptor from, to;
+        std::size_t passed = 0; // bytes, from the connecting node
+    };
+
+    void pass(const file_descriptor& from, const file_descriptor& to, std::size_t* passed) {
+        std::vector<std::byte> bytes(1u << 16);
+        const iovec room{bytes.data(), bytes.size()};
+        const auto got = receive_some(from.get(), {&room, 1});
+        if (!got) {
+            shut_down_socket(to.get());
+            return;
+        }
+        bytes.resize(*got);
+        // Opening and announcement come first: 56 bytes, then a message of fewer than 200.
+        if (passed != nullptr && *got > 0) {
+            if (*passed > 200)
+                change_(bytes);
+            *passed += *got;
+        }
+        for (std::size_t sent = 0; sent < bytes.size();) {
+            const iovec rest{bytes.data() + sent, bytes.size() - sent};
+            const auto now = send_some(to.get(), {&rest, 1});
+            if (!now)
+                return;
+            sent += *now;
+        }
+    }
+
+    socket_address to_;
+    file_descriptor listening_;
+    change change_;
+    std::vector<pair> pairs_;
+};
+
+// The text "plain text" many times over, as a tensor and in the message.
+frame_ptr readable_frame(memory_pool& pool, std::uint64_t number) {
+    frame_builder<proto::Rejected> b;
+    b.body().setSequence(number);
+    tensor t = tensor::allocate(pool, data_type::uint8, {100'000}).value();
+    std::size_t at = 0;
+    for (std::uint8_t& value : t.mutable_values<std::uint8_t>())
+        value = static_cast<std::uint8_t>("plain text "[at++ % 11]);
+    b.attach(std::move(t));
+    return std::move(b).finish();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(tcp)
+
+BOOST_AUTO_TEST_CASE(sealed_frames_that_somebody_changes_on_the_way_cost_the_connection) {
+    struct attack {
+        const char* name;
+        std::function<void(std::vector<std::byte>&)> change;
+    };
+    const attack attacks[] = {
+        {"a bit", [](auto& bytes) { bytes[bytes.size() / 2] ^= std::byte{1}; }},
+        {"the first byte", [](auto& bytes) { bytes[0] ^= std::byte{1}; }},
+        {"the last byte", [](auto& bytes) { bytes.back() ^= std::byte{0x80}; }},
+        {"repeated", [](auto& bytes) { bytes.insert(bytes.end(), bytes.begin(), bytes.end()); }},
+        {"left out", [](auto& bytes) { bytes.clear(); }},
+        {"turned round", [](auto& bytes) { std::ranges::reverse(bytes); }},
+        {"foreign", [](auto& bytes) { bytes.insert(bytes.begin(), 40, std::byte{0x33}); }},
+    };
+    for (const attack& a : attacks) {
+        ucx_sealed_world w;
+        node from = w.add("from");
+        node to = w.add("to");
+        int blows = 0;
+        go_between middle{to.end->address(), [&](std::vector<std::byte>& bytes) {
+                              if (blows++ == 0)
+                                  a.change(bytes);
+                          }};
+        const auto until = [&](const auto& done) {
+            return w.wait_for([&] {
+                middle.work();
+                return done();
+            });
+        };
+        from.end->connect(middle.address());
+        BOOST_TEST_REQUIRE(until([&] { return to.heard->ups().size() == 1; }));
+        BOOST_TEST(to.heard->ups()[0].over == "tcp, sealed");
+        for (std::uint64_t i = 0; i < 20; ++i)
+            from.end->send(to.id, readable_frame(w.pool, i));
+        BOOST_TEST_REQUIRE(until([&] { return !to.heard->downs().empty(); }), a.name);
+        BOOST_TEST((to.heard->downs()[0].second == errc::protocol), a.name);
+        // What has arrived before is whole and in order.
+        const auto frames = to.heard->frames();
+        BOOST_TEST(frames.size() < 20u);
+        for (std::uint64_t i = 0; i < frames.size(); ++i) {
+            BOOST_TEST(frames[i].second->body<proto::Rejected>().getSequence() == i);
+            BOOST_TEST(
+                std::ranges::equal(frames[i].second->tensors()[0].values<std::uint8_t>(),
+                                   readable_frame(w.pool, i)->tensors()[0].values<std::uint8_t>()));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_listens_between_two_nodes_reads_nothing_of_sealed_frames) {
+    for (const bool is_sealed : {true, false}) {
+        ucx_world w{ucx_transports::tcp, is_sealed ? sealing::always : sealing::never};
+        node from = w.add("from");
+        node to = w.add("to");
+        std::string heard;
+        go_between middle{to.end->address(), [&](std::vector<std::byte>& bytes) {
+                              heard.append(reinterpret_cast<const char*>(bytes.data()),
+                                           bytes.size());
+                          }};
+        from.end->connect(middle.address());
+        const auto until = [&](const auto& done) {
+            return w.wait_for([&] {
+                middle.work();
+                return done();
+            });
+        };
+        BOOST_TEST_REQUIRE(until([&] { return to.heard->ups().size() == 1; }));
+        for (std::uint64_t i = 0; i < 5; ++i)
+            from.end->send(to.id, readable_frame(w.pool, i));
+        BOOST_TEST_REQUIRE(until([&] { return to.heard->frame_count() == 5; }));
+        BOOST_TEST(heard.size() >= 400'000u);
+        BOOST_TEST((heard.find("plain text") == std::string::npos) == is_sealed);
+        BOOST_TEST((heard.find("TRPF") == std::string::npos) == is_sealed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_do_not_agree_about_sealing_are_told_so) {
+    ucx_world plain{ucx_transports::tcp, sealing::never};
+    ucx_sealed_world sealed;
+    node a = plain.add("a");
+    node b = sealed.add("b");
+    a.end->connect(b.end->address());
+    BOOST_TEST(plain.wait_for([&] { return a.heard->failures().size() == 1; }));
+    BOOST_TEST(a.heard->last_reason() == "it seals frames, this node sends them in clear; give "
+                                         "--plain to both, or better to neither");
+    b.end->connect(a.end->address());
+    BOOST_TEST(plain.wait_for([&] { return b.heard->failures().size() == 1; }));
+    BOOST_TEST(b.heard->last_reason() == "it sends frames in clear, this node seals them; give "
+                                         "--plain to both, or better to neither");
+    for (const node* n : {&a, &b})
+        BOOST_TEST((n->heard->failures() == std::vector{errc::refused}));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_listens_at_one_socket_whatever_links_it_has) {
+    const auto before = listening_sockets().size();
+    for (const auto transports : {ucx_transports::automatic, ucx_transports::tcp}) {
+        ucx_world w{transports};
+        node a = w.add("a");
+        node b = w.add("b");
+        w.join(a, b);
+        a.end->send(b.id, conformance::numbered_frame(w.pool, 1, {1u << 20}));
+        BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->frame_count() == 1; }));
+        BOOST_TEST(listening_sockets().size() == before + 2); // one for each node
+        b.heard->forget_frames();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_come_one_by_one_are_frames_in_the_end) {
+    ucx_tcp_world w;
+    node a = w.add("a");
+    hostile_peer slow{w, a, hostile_id, handshake_side::connector, over_tcp};
+    slow.advance_until([&] { return a.heard->ups().size() == 1; });
+    std::vector<std::byte> bytes;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        const auto one = whole(slow, *conformance::numbered_frame(w.pool, i, {100, 0, 7}, 40), i);
+        bytes.insert(bytes.end(), one.begin(), one.end());
+    }
+    for (const std::byte& b : bytes)
+        slow.send({&b, 1}, {});
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return a.heard->frame_count() == 3; }));
+    for (std::uint64_t i = 0; i < 3; ++i)
+        BOOST_TEST(is_numbered(*a.heard->frames()[i].second, i, {100, 0, 7}, 40));
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_that_is_none_costs_its_sender_the_connection) {
+    const auto changed = [](std::size_t at, std::vector<std::byte> bytes) {
+        bytes[at] ^= std::byte{0x41};
+        return bytes;
+    };
+    // The header's magic, version, counts, token, sequence and tensor bytes; the message's table.
+    for (const std::size_t at : {0u, 4u, 6u, 12u, 20u, 34u, 46u, 66u}) {
+        ucx_tcp_world w;
+        node a = w.add("a");
+        hostile_peer hostile{w, a, hostile_id, handshake_side::connector, over_tcp};
+        hostile.advance_until([&] { return a.heard->ups().size() == 1; });
+        const auto good = whole(hostile, *conformance::numbered_frame(w.pool, 1, {100}), 0);
+        hostile.send(good, changed(at, whole(hostile, *conformance::numbered_frame(w.pool, 2), 1)));
+        BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
+        BOOST_TEST((a.heard->downs() == downs{{node_id{hostile_id}, errc::protocol}}), at);
+        BOOST_TEST(a.heard->frame_count() == 1u); // the good one
+        BOOST_TEST(a.end->statistics().frames_malformed == 1u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_second_connection_is_taken_from_its_peer_alone_and_once) {
+    ucx_tcp_world w;
+    node a = w.add("a");
+    hostile_peer peer{w, a, hostile_id, handshake_side::connector, over_tcp};
+    peer.advance_until([&] { return a.heard->ups().size() == 1; });
+    const auto is_closed = [&](const file_descriptor& socket) {
+        return w.wait_for([&] {
+            std::byte b{};
+            const iovec place{&b, 1};
+            return !receive_some(socket.get(), {&place, 1}).ok();
+        });
+    };
+    wire::connection_token other = peer.control->secrets().send_token;
+    other[0] ^= std::byte{1};
+    BOOST_TEST(is_closed(peer.second_connection(other)));
+    BOOST_TEST(is_closed(peer.second_connection(peer.control->secrets().receive_token)));
+    // The rightful one is taken, and no other after it.
+    const auto f = conformance::numbered_frame(w.pool, 5, {100});
+    peer.send(whole(peer, *f, 0), {});
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return a.heard->frame_count() == 1; }));
+    BOOST_TEST(is_closed(peer.second_connection(peer.control->secrets().send_token)));
+    peer.send(whole(peer, *f, 1), {});
+    BOOST_TEST(w.wait_for([&] { return a.heard->frame_count() == 2; }));
+    BOOST_TEST(a.heard->downs().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_whose_second_connection_ends_is_lost) {
+    ucx_tcp_world w;
+    node a = w.add("a");
+    hostile_peer peer{w, a, hostile_id, handshake_side::connector, over_tcp};
+    peer.advance_until([&] { return a.heard->ups().size() == 1; });
+    { // a half frame, and the end
+        const auto bytes = whole(peer, *conformance::numbered_frame(w.pool, 5, {100}), 0);
+        const auto second = peer.second_connection(peer.control->secrets().send_token);
+        const iovec half{const_cast<std::byte*>(bytes.data()), bytes.size() / 2};
+        BOOST_TEST(send_some(second.get(), {&half, 1}).ok());
+    }
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
+    BOOST_TEST((a.heard->downs() == downs{{node_id{hostile_id}, errc::lost}}));
+    BOOST_TEST(a.heard->frame_count() == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
