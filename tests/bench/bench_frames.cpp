@@ -1,6 +1,6 @@
 // Frames between two processes: latency one way (half a round trip, the median of many) and bandwidth (a stream with a
 // bounded number of frames under way), per size of the tensor that each frame carries. One JSON object per line.
-//     bench_frames shm|tcp [SIZE...]
+//     bench_frames shm|tcp|sealed [SIZE...]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,16 +41,21 @@ purpose purpose_of(const frame& f) {
     return static_cast<purpose>(f.body<proto::Rejected>().getSequence());
 }
 
+enum class link_form : std::uint8_t { shm, tcp, sealed };
+constexpr const char* form_names[] = {"shm", "tcp", "sealed"};
+
 class node : public endpoint_listener {
   public:
-    node(std::uint64_t id, ucx_transports transports) : pool{4ull << 30} {
+    node(std::uint64_t id, link_form form) : pool{4ull << 30} {
         ucx_options options;
         options.self.node = node_id{id};
         options.self.name = "bench";
         options.self.address = "127.0.0.1:0";
         options.pool = &pool;
         options.time = &time_;
-        options.transports = transports;
+        options.transports =
+            form == link_form::shm ? ucx_transports::automatic : ucx_transports::tcp;
+        options.seals = form == link_form::sealed ? sealing::always : sealing::between_machines;
         options.bounds.bytes_soft = 1ull << 31;
         auto made = make_ucx_endpoint(std::move(options));
         TROUPE_CHECK(made.ok(), "UCX starts on this machine");
@@ -85,8 +90,8 @@ class node : public endpoint_listener {
 };
 
 // Echoes pings, acknowledges streams.
-int serve(ucx_transports transports) {
-    node n{2, transports};
+int serve(link_form form) {
+    node n{2, form};
     std::size_t streamed = 0;
     n.on_frame = [&](node_id from, frame_ptr f) {
         if (purpose_of(*f) == purpose::ping)
@@ -160,9 +165,8 @@ double bandwidth_gbs(node& n, const tensor& payload, std::size_t frames) {
            static_cast<double>((time_.now() - start).count());
 }
 
-int measure(ucx_transports transports, const char* name, const std::string& address,
-            std::vector<std::size_t> sizes) {
-    node n{1, transports};
+int measure(link_form form, const std::string& address, std::vector<std::size_t> sizes) {
+    node n{1, form};
     n.end->connect(address);
     n.wait([&] { return n.peer.value() != 0; });
     for (const std::size_t size : sizes) {
@@ -179,7 +183,7 @@ int measure(ucx_transports transports, const char* name, const std::string& addr
         const double gbs = bandwidth_gbs(n, payload, frames);
         std::printf("{\"transport\": \"%s\", \"size\": %zu, \"latency_us\": %.3f, "
                     "\"bandwidth_gbs\": %.4f}\n",
-                    name, size, us, gbs);
+                    form_names[static_cast<std::size_t>(form)], size, us, gbs);
         std::fflush(stdout);
     }
     n.end->close();
@@ -189,12 +193,13 @@ int measure(ucx_transports transports, const char* name, const std::string& addr
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 2 || (std::strcmp(argv[1], "shm") != 0 && std::strcmp(argv[1], "tcp") != 0)) {
-        std::fprintf(stderr, "bench_frames shm|tcp [SIZE...]\n");
+    const auto* const named = std::ranges::find_if(
+        form_names, [&](const char* name) { return argc >= 2 && std::strcmp(argv[1], name) == 0; });
+    if (named == std::end(form_names)) {
+        std::fprintf(stderr, "bench_frames shm|tcp|sealed [SIZE...]\n");
         return 2;
     }
-    const auto transports =
-        std::strcmp(argv[1], "tcp") == 0 ? ucx_transports::tcp : ucx_transports::automatic;
+    const auto form = static_cast<link_form>(named - form_names);
     std::vector<std::size_t> sizes;
     for (int i = 2; i < argc; ++i)
         sizes.push_back(std::strtoull(argv[i], nullptr, 10));
@@ -211,7 +216,7 @@ int main(int argc, char** argv) {
         dup2(out[1], STDOUT_FILENO);
         for (const int descriptor : {in[0], in[1], out[0], out[1]})
             close(descriptor);
-        return serve(transports);
+        return serve(form);
     }
     close(in[0]);
     close(out[1]);
@@ -220,7 +225,7 @@ int main(int argc, char** argv) {
     if (got < 2)
         return 1;
     line[got - 1] = '\0';
-    const int status = measure(transports, argv[1], line, sizes);
+    const int status = measure(form, line, sizes);
     close(in[1]);
     waitpid(child, nullptr, 0);
     return status;

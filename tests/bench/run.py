@@ -180,6 +180,8 @@ def frames(options):
             add(parts, skipped, f"frames, {transport}, {size}",
                 lambda: contenders.frames(options.build, transport, size))
             parts += [contenders.ucx_perftest(transport, size, test) for test in ("lat", "bw")]
+    for size in FRAME_SIZES:
+        add(parts, skipped, f"frames, sealed, {size}", lambda: contenders.frames(options.build, "sealed", size))
     add(parts, skipped, "copy", lambda: contenders.shared_copy(options.build, COPIED_SIZES))
     outcome = interleave(parts, options.repetitions)
     copies = outcome.figures.get("copy", {})
@@ -195,6 +197,10 @@ def frames(options):
                     if key == "latency" and label == "shm" and size in copies:
                         row.extra["of a copy"] = f"{ours.median / copies[size].median:.2f}"
                     rows.append(row)
+        for size in FRAME_SIZES:
+            sealed, plain = (outcome.figures.get(f"frames, {form}, {size}", {}).get(key) for form in ("sealed", "tcp"))
+            if sealed:
+                rows.append(Row(f"{key}, tcp sealed, {bytes_in_words(size)}", sealed, unit, plain, "tcp in clear"))
     rows += [Row(f"copied through shared memory, {bytes_in_words(size)}", figure, "us") for size, figure in copies.items()]
     return Table("frames", "Frames between two processes: latency one way, bandwidth of a stream", rows,
                  skipped + outcome.skipped, outcome.others_busy, notes)

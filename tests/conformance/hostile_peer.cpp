@@ -28,7 +28,7 @@ hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handsha
     is_seen = exchange<sight_message>(sight_message{says.sees_memory}).memory;
     if (says.route == ucx_route::tcp)
         return;
-    context_ = ucx_context::create(says.route, true).value();
+    context_ = ucx_context::create(says.route).value();
     worker_ = ucx_worker::create(*context_).value();
     worker_->receive_with([](void*, const void*, std::size_t, void*, std::size_t,
                              const ucp_am_recv_param_t*) { return UCS_OK; },

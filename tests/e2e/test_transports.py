@@ -18,6 +18,7 @@ import namespaces
 
 A, B = (f"troupe-{os.getpid()}-{end}" for end in "cd")      # so that several of this test do not meet
 MEMORY = "shared memory"
+SEALED = "tcp, sealed"
 LONG = APP.replace("epochs: 2", "epochs: 100000")
 
 
@@ -137,17 +138,17 @@ class TwoHosts(Transports):
         self.assert_trains_over(MEMORY)
 
     def test_tcp_is_used_by_whom_is_told_to(self):
-        self.assert_trains_over("tcp", "--transport", "tcp")
+        self.assert_trains_over(SEALED, "--transport", "tcp")
 
     def test_hosts_use_tcp_though_they_see_the_same_memory(self):
         # UCX would find the other's, but not wake who sleeps there.
-        self.assert_trains_over("tcp", host=B)
+        self.assert_trains_over(SEALED, host=B)
 
     def test_nodes_with_memory_of_their_own_use_tcp(self):
-        self.assert_trains_over("tcp", through=self.unshared("--mount", "--ipc", first="mount -t tmpfs none /dev/shm"))
+        self.assert_trains_over(SEALED, through=self.unshared("--mount", "--ipc", first="mount -t tmpfs none /dev/shm"))
 
     def test_nodes_that_do_not_see_each_others_processes_use_tcp(self):
-        self.assert_trains_over("tcp", through=self.unshared("--pid", "--fork", "--kill-child", "--mount-proc"))
+        self.assert_trains_over(SEALED, through=self.unshared("--pid", "--fork", "--kill-child", "--mount-proc"))
 
     def test_shared_memory_needs_no_common_folder_for_it(self):
         self.assert_trains_over(MEMORY, through=self.unshared("--mount", first="mount -t tmpfs none /dev/shm"))

@@ -15,7 +15,8 @@ def _ip(*arguments):
 
 
 class TwoHosts:
-    """Made by two_hosts(). Hosts are named as there, in its order; each has one device beside its loopback."""
+    """Made by two_hosts(). Hosts are named as there, in its order; each has one device beside its loopback,
+    and a second one after second_cable()."""
 
     def __init__(self, addresses):
         self.addresses = addresses                                                  # host: address
@@ -25,6 +26,17 @@ class TwoHosts:
     def command(self, host, command):
         """The command that runs `command` on a host."""
         return ["ip", "netns", "exec", host, *map(str, command)]
+
+    def second_cable(self, addresses):
+        """Joins the hosts a second time, in another network of 24 bits. The devices of its ends, by host."""
+        (a, b), devices = addresses, dict(zip(addresses, ("tr-c", "tr-d")))
+        made = _ip("link", "add", devices[a], "netns", a, "type", "veth", "peer", "name", devices[b], "netns", b)
+        if made.returncode:
+            raise Unavailable(f"network namespaces cannot be joined: {made.stderr.strip()}")
+        for host, address in addresses.items():
+            _ip("-n", host, "addr", "add", f"{address}/24", "dev", devices[host])
+            _ip("-n", host, "link", "set", devices[host], "up")
+        return devices
 
     def cut(self, host):
         """Takes the host's end of the cable down."""

@@ -61,6 +61,7 @@ int inspect(const inspect_options& given, std::ostream& out, std::ostream& talk)
                                              .address = given.address,
                                              .key = given.key,
                                              .transports = given.transports,
+                                             .seals = given.seals,
                                              .connect_timeout = given.patience});
     if (!made)
         return report(made.failure(), given, talk);

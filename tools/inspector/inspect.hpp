@@ -46,7 +46,8 @@ enum class view_kind : std::uint8_t {
 struct inspect_options {
     std::string address; // HOST:PORT of any node; the other members are learned from it
     std::string key; // the cluster's key itself, not the file; may be empty on a loopback address
-    ucx_transports transports = ucx_transports::automatic; // the same as the nodes'
+    ucx_transports transports = ucx_transports::automatic; // the same as the nodes', likewise:
+    sealing seals = sealing::between_machines;
 
     view_kind view = view_kind::actors;
     // schedule, results: run=; tail: type=, actor=, node=, from=, run=, minibatch= or work=, FIELD=VALUE; follow:

@@ -24,6 +24,7 @@ make_observer_network(const observer_network_options& options) {
                 .role = peer_role::observer};
     ucx.key = options.key;
     ucx.transports = options.transports;
+    ucx.seals = options.seals;
     ucx.pool = &made->pool;
     ucx.time = &made->time;
     ucx.connect_timeout = options.connect_timeout;

@@ -1,4 +1,4 @@
-// The UCX endpoint of an observer of a cluster, with the time source and the memory that it works with.
+// The endpoint of an observer of a cluster, with the time source and the memory that it works with.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@ struct observer_network_options {
     std::string address; // HOST:PORT of the node to connect to first
     std::string key;     // the cluster's key itself; may be empty on a loopback address
     ucx_transports transports = ucx_transports::automatic;
+    sealing seals = sealing::between_machines;
     duration connect_timeout = std::chrono::seconds{5};
 };
 

@@ -34,7 +34,15 @@ result<cluster_access> open_access(const access_choice& choice) {
     if (auto there = check_transports(*transports); !there)
         return there.failure();
     access.transports = *transports;
+    access.seals = choice.plain ? sealing::never : sealing::between_machines;
     return access;
+}
+
+std::string note_of_plain(const access_choice& choice) {
+    return choice.plain
+               ? "--plain: frames to and from other machines travel over TCP in clear; whoever "
+                 "is between them reads and changes weights and data"
+               : "";
 }
 
 } // namespace troupe::cli

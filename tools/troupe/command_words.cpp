@@ -31,10 +31,13 @@ void add_result(CLI::App* command, std::string& result, std::string& data) {
 
 } // namespace
 
-CLI::Option* add_transport(CLI::App* command, std::string& transport) {
+CLI::Option* add_transport(CLI::App* command, access_choice& access) {
+    command->add_flag("--plain", access.plain,
+                      "Does not seal what travels over TCP between machines; both ends of a link "
+                      "need it.");
     return command
-        ->add_option("--transport", transport,
-                     "What UCX may send over: auto takes shared memory within a machine, RDMA "
+        ->add_option("--transport", access.transport,
+                     "What frames travel over: auto takes shared memory within a machine, RDMA "
                      "between machines that have it, else TCP; shm, tcp or rdma take that alone.")
         ->check(CLI::IsMember({"auto", "shm", "tcp", "rdma"}));
 }

@@ -10,7 +10,7 @@
 namespace troupe::cli {
 
 void add_app(CLI::App* command, app_choice& app);
-CLI::Option* add_transport(CLI::App* command, std::string& transport);
+CLI::Option* add_transport(CLI::App* command, access_choice& access); // --transport, --plain
 
 // The command line of inspect, before it is understood.
 struct inspect_words {

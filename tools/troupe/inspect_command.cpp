@@ -21,6 +21,7 @@ int inspect_cluster(const inspect_words& given) {
         return report(access.failure());
     options.key = access->key;
     options.transports = access->transports;
+    options.seals = access->seals;
     if (!(given.seconds >= 0 && given.seconds <= export_seconds_max)) // also what is not a number
         return report(
             {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});
@@ -69,7 +70,7 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
                                 "[KEY=VALUE...], follow minibatch=N, phase=N or work=N, "
                                 "export FILE.");
     inspect_command->add_option("--key", inspect.access.key_file, "File with the cluster's key.");
-    add_transport(inspect_command, inspect.access.transport);
+    add_transport(inspect_command, inspect.access);
     inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
     inspect_command->add_flag("--watch", inspect.what.watch,
                               "actors, staleness, schedule, results: again and again.");

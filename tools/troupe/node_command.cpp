@@ -124,6 +124,8 @@ int node(const node_options_cli& options, job_table jobs) {
         log.say("note: " + cores);
     if (const std::string unused = note_of_settings(); !unused.empty())
         log.say("note: " + unused);
+    if (const std::string plain = note_of_plain(options.node.access); !plain.empty())
+        log.say("note: " + plain);
     pollfd signal{signal_descriptor(), POLLIN, 0};
     while (stop_signals() == 0) {
         poll(&signal, 1, options.quiet ? -1 : node_log::log_interval_ms);

@@ -97,7 +97,8 @@ std::string attach_command(const std::string& address, const node_choice& node) 
            (listening && listening->is_any() ? "HOST" + address.substr(address.rfind(':'))
                                              : address) +
            (node.access.key_file.empty() ? "" : " --key " + node.access.key_file) +
-           (node.access.transport == "auto" ? "" : " --transport " + node.access.transport);
+           (node.access.transport == "auto" ? "" : " --transport " + node.access.transport) +
+           (node.access.plain ? " --plain" : "");
 }
 
 struct node_host::parts {
@@ -194,6 +195,7 @@ result<void> node_host::parts::make_network(const node_host_options& options, no
     ucx.pool = pool.get();
     ucx.time = &time;
     ucx.transports = access->transports;
+    ucx.seals = access->seals;
     ucx.log = options.log;
     // A run ends with short messages; a peer that hangs must not keep its user waiting.
     if (options.role == peer_role::client)

@@ -83,7 +83,7 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
         ->excludes(run_nodes)
         ->excludes(run_cluster);
     run_command->add_option("--key", run.access.key_file, "File with the cluster's key.");
-    cli::add_transport(run_command, run.access.transport);
+    cli::add_transport(run_command, run.access);
     run_command->add_flag("--resume", run.resume,
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
     run_command->add_option("--result-directory", run.result_directory,
@@ -130,7 +130,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, cli::chosen_jobs& 
         ->capture_default_str();
     node_command->add_option("--key", node.node.access.key_file,
                              "File with the cluster's key; needed off the loopback address.");
-    cli::add_transport(node_command, node.node.access.transport);
+    cli::add_transport(node_command, node.node.access);
     add_memory(node_command, node.node.memory_mb);
     add_gpu_memory(node_command, node.node.gpu_memory_mb);
     add_milliseconds(node_command, "--heartbeat-ms", node.node.heartbeat.interval,
@@ -212,7 +212,7 @@ void add_plan(CLI::App& program, cli::plan_options& plan, cli::chosen_jobs& jobs
         ->excludes(plan_cluster);
     plan_command->add_option("--key", plan.access.key_file, "File with the cluster's key.")
         ->needs(plan_cluster);
-    cli::add_transport(plan_command, plan.access.transport)->needs(plan_cluster);
+    cli::add_transport(plan_command, plan.access)->needs(plan_cluster);
     add_memory(plan_command, plan.memory_mb)->excludes(plan_cluster);
     add_gpu_memory(plan_command, plan.gpu_memory_mb)->excludes(plan_nodes)->excludes(plan_cluster);
     plan_command->add_flag("--layers", plan.all_layers,
@@ -238,7 +238,7 @@ void add_status(CLI::App& program, cli::status_options& status, int& code) {
     status_command->footer("Example: troupe status 127.0.0.1:4711");
     status_command->add_option("ADDRESS", status.address, "HOST:PORT of any node.")->required();
     status_command->add_option("--key", status.access.key_file, "File with the cluster's key.");
-    cli::add_transport(status_command, status.access.transport);
+    cli::add_transport(status_command, status.access);
     status_command->add_flag("--json", status.json, "Print JSON.");
     status_command->callback([&] { code = cli::status(status); });
 }

@@ -51,6 +51,7 @@ int export_trace(const run_options& options, const std::string& address) {
         return report(access.failure());
     inspect.key = access->key;
     inspect.transports = access->transports;
+    inspect.seals = access->seals;
     inspect.view = inspector::view_kind::export_trace;
     inspect.file = options.trace_file;
     inspect.speaker = "troupe: --trace";
@@ -130,6 +131,8 @@ int run_job(const run_options& options, job& what, run_nodes& nodes) {
     const bool is_alone = options.nodes == 0 && options.cluster.empty();
     if (const std::string unused = note_of_settings(); !is_alone && !unused.empty())
         notes.add({unused});
+    if (const std::string plain = note_of_plain(options.access); !is_alone && !plain.empty())
+        notes.add({plain});
     notes.add(what.notes_on_sharing(nodes, options.nodes));
     if (options.cluster.empty()) // whose processors are not known here
         notes.add(what.notes_on(nodes.devices));

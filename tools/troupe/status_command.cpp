@@ -47,7 +47,8 @@ result<std::vector<linked_member>> ask_members(const status_options& options) {
     const auto made = inspector::make_observer_network({.program = "status",
                                                         .address = options.address,
                                                         .key = access->key,
-                                                        .transports = access->transports});
+                                                        .transports = access->transports,
+                                                        .seals = access->seals});
     if (!made)
         return made.failure();
     const inspector::observer_network& own = **made;

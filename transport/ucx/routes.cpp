@@ -99,15 +99,12 @@ error no_rdma_error(const std::vector<std::string>& devices) {
                              "or give --transport auto, which takes what there is"};
 }
 
-std::vector<ucx_setting> settings_for(ucx_route route, bool loopback_only) {
-    // A host that does not answer must not block progress of the others.
-    const ucx_setting no_waiting{"TCP_CONN_NB", "y"};
+std::vector<ucx_setting> settings_for(ucx_route route) {
     const ucx_setting never_written_by_peers{"RNDV_SCHEME", "get_zcopy"};
     switch (route) {
     case ucx_route::shared_memory:
         return {
             {"TLS", "shm,self"},
-            no_waiting,
             // Without it shared memory does not report the failure of a peer and is refused. The name is that of the
             // settings that posix and sysv share: by their own names, which the environment knows, it would be ignored.
             {"MM_ERROR_HANDLING", "y"},
@@ -116,20 +113,15 @@ std::vector<ucx_setting> settings_for(ucx_route route, bool loopback_only) {
             never_written_by_peers,
         };
     case ucx_route::rdma:
-        return {{"TLS", "rc,dc,ud"}, no_waiting, never_written_by_peers};
-    case ucx_route::tcp: {
-        std::vector<ucx_setting> settings{{"TLS", "tcp"}, no_waiting};
-        if (loopback_only)
-            settings.push_back({"NET_DEVICES", "lo"});
-        return settings;
+        return {{"TLS", "rc,dc,ud"}, never_written_by_peers};
+    case ucx_route::tcp:
+        break;
     }
-    }
-    TROUPE_CHECK(false, "a way is one of three");
+    TROUPE_CHECK(false, "frames over TCP are not UCX's");
 }
 
 std::string described_link(std::string_view printed) {
     std::vector<std::string> over_rdma, devices;
-    bool over_tcp = false;
     bool over_memory = false;
     for (std::size_t at = 0; (at = printed.find("lane[", at)) != printed.npos; ++at) {
         // "lane[0]:  3:rc_mlx5/mlx5_0:1.0 md[1] -> ...": number, transport, device and path.
@@ -141,9 +133,7 @@ std::string described_link(std::string_view printed) {
         if (slash == line.npos || path == line.npos || path < slash || colon == line.npos)
             continue;
         const std::string_view transport = line.substr(colon + 1, slash - colon - 1);
-        if (transport == "tcp") {
-            over_tcp = true;
-        } else if (std::ranges::find(within_machine, transport) != within_machine.end()) {
+        if (std::ranges::find(within_machine, transport) != within_machine.end()) {
             over_memory = true;
         } else {
             add_once(over_rdma, transport);
@@ -152,7 +142,7 @@ std::string described_link(std::string_view printed) {
     }
     if (!over_rdma.empty())
         return "rdma (" + joined(over_rdma) + ", " + joined(devices) + ")";
-    return over_tcp ? "tcp" : over_memory ? "shared memory" : "unknown";
+    return over_memory ? "shared memory" : "unknown";
 }
 
 } // namespace troupe

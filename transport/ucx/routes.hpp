@@ -1,13 +1,12 @@
-// Transports ("ways") of the links between nodes: those available, the choice between them, and UCX's settings for each.
+// Transports ("ways") of the links between nodes: those available, the choice between them, and UCX's settings for its two.
 // Pure decisions.
 //
 //     shared_memory   between processes of one machine that see each other's memory (memory_mark.hpp)
 //     rdma            between nodes that both have a device for it; UCX chooses among its transports rc, dc and ud
-//     tcp             else
+//     tcp             else, by connections of our own (transport/tcp/): UCX's TCP listens on every interface, and serves
+//                     whoever connects
 //
-// A link uses one transport for all of its frames. With TCP in addition to shared memory, UCX 1.13 sets up connections of
-// one over the other and sends large transfers over both, which is slower and, if a peer vanishes meanwhile, aborts the
-// process.
+// A link uses one transport for all of its frames.
 //
 // Threads: pure functions. Errors: errc::refused, errc::usage, with a sentence for the user.
 #pragma once
@@ -67,10 +66,10 @@ struct ucx_setting {
     friend bool operator==(const ucx_setting&, const ucx_setting&) = default;
 };
 
-// The settings of a UCX context that has this transport only.
-std::vector<ucx_setting> settings_for(ucx_route route, bool loopback_only);
+// The settings of a UCX context that has this transport only, which is not TCP.
+std::vector<ucx_setting> settings_for(ucx_route route);
 
-// For people: "shared memory", "tcp", "rdma (rc_mlx5, mlx5_0:1)", from ucp_ep_print_info's text on a connection; "unknown"
+// For people: "shared memory", "rdma (rc_mlx5, mlx5_0:1)", from ucp_ep_print_info's text on a connection; "unknown"
 // if that names none.
 std::string described_link(std::string_view printed);
 

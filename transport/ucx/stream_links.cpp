@@ -18,7 +18,6 @@ void stream_links::add(const peer_ptr& peer) {
         stream_receiver::settings{options_.pool, options_.time, options_.memory_timeout,
                                   peer->receive_token},
         poll_, next_id_++);
-    peer->takes_places = true;
     links_.push_back({peer, 0});
 }
 

@@ -70,7 +70,6 @@ result<void> ucx_links::add(const peer_ptr& peer, ucx_route route) {
         links_.push_back(peer);
     peer->worker = std::move(*created);
     peer->any_failed = &any_failed_;
-    peer->takes_places = route != ucx_route::tcp;
     receiver_.add(*peer);
     poll_.watch(peer->worker->event_descriptor(), id_of(*peer->worker));
     return {};

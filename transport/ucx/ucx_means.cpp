@@ -19,7 +19,7 @@ std::vector<std::string> rdma_devices() {
 
 // UCX searches for devices as for a link.
 bool finds_rdma() {
-    return ucx_context::create(ucx_route::rdma, false).ok();
+    return ucx_context::create(ucx_route::rdma).ok();
 }
 
 } // namespace
@@ -34,7 +34,7 @@ result<std::unique_ptr<ucx_means>> ucx_means::find(ucx_transports asked, bool lo
     const bool has_rdma = looks_for_rdma(asked, loopback_only) && finds_rdma();
     if (asked == ucx_transports::rdma && !has_rdma)
         return no_rdma_error(rdma_devices());
-    std::unique_ptr<ucx_means> made{new ucx_means{loopback_only}};
+    std::unique_ptr<ucx_means> made{new ucx_means};
     auto mark = own_memory_mark::create();
     made->routes_ = routes_of(asked, {.loopback_only = loopback_only,
                                       .has_memory_mark = mark.ok(),
@@ -43,8 +43,9 @@ result<std::unique_ptr<ucx_means>> ucx_means::find(ucx_transports asked, bool lo
         return mark.failure().in("--transport shm");
     if (made->routes_.shared_memory)
         made->mark_ = std::move(*mark);
-    if (auto first = made->context(likely_route(made->routes_, loopback_only)); !first)
-        return first.failure();
+    if (const ucx_route first = likely_route(made->routes_, loopback_only); first != ucx_route::tcp)
+        if (auto opened = made->context(first); !opened)
+            return opened.failure();
     return made;
 }
 
@@ -55,7 +56,7 @@ std::optional<memory_mark> ucx_means::mark() const {
 result<ucx_context*> ucx_means::context(ucx_route route) {
     std::unique_ptr<ucx_context>& held = contexts_.at(static_cast<std::size_t>(route));
     if (held == nullptr) {
-        auto opened = ucx_context::create(route, loopback_only_);
+        auto opened = ucx_context::create(route);
         if (!opened)
             return opened.failure();
         held = std::move(*opened);

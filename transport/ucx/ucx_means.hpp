@@ -1,5 +1,5 @@
 // The resources of an endpoint for sending: the transports that it may use, the mark by which peers see that they share
-// memory with it, and the UCX context of each transport, opened when a link first uses it.
+// memory with it, and the context of each of UCX's transports, opened when a link first uses it.
 //
 // Threads: ways() and mark() any; the others one at a time. Errors: errc::usage if the transport asked for is not
 // available, with advice; errc::io if UCX cannot start.
@@ -23,16 +23,15 @@ class ucx_means {
     const ucx_routes& routes() const noexcept { return routes_; }
     std::optional<memory_mark> mark() const;
 
-    // The context of this transport, owned by this object.
+    // The context of this transport, which is not TCP; owned by this object.
     result<ucx_context*> context(ucx_route route);
 
   private:
-    explicit ucx_means(bool loopback_only) : loopback_only_{loopback_only} {}
+    ucx_means() = default;
 
-    const bool loopback_only_;
     ucx_routes routes_;
     std::optional<own_memory_mark> mark_; // set if shared memory is among the transports
-    std::array<std::unique_ptr<ucx_context>, 3> contexts_; // by transport
+    std::array<std::unique_ptr<ucx_context>, 2> contexts_; // by transport
 };
 
 } // namespace troupe

@@ -82,7 +82,7 @@ void ucx_node::kick(const peer_ptr& peer) {
 
 bool ucx_node::expect(node_id node, frame_place place) {
     const peer_ptr peer = peers_.find(node);
-    return peer != nullptr && peer->takes_places && peer->places.add(std::move(place));
+    return peer != nullptr && peer->places.add(std::move(place));
 }
 
 void ucx_node::forget(node_id node, actor_number actor) {

@@ -45,8 +45,6 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     wire::connection_token send_token{};    // in frames to it
     wire::connection_token receive_token{}; // in frames from it
     std::vector<std::byte> worker_address;
-    // Whether what it sends can be received where this node likes, without a copy.
-    bool takes_places = false;
 
     send_queue queue; // thread-safe, likewise the next
     named_places places;

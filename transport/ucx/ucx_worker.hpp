@@ -28,7 +28,7 @@ inline constexpr unsigned frame_message = 0; // the id of our active messages
 class ucx_context {
   public:
     // errc::io if this machine has nothing of this transport.
-    static result<std::unique_ptr<ucx_context>> create(ucx_route route, bool loopback_only);
+    static result<std::unique_ptr<ucx_context>> create(ucx_route route);
     ~ucx_context();
     ucx_context(const ucx_context&) = delete;
     ucx_context& operator=(const ucx_context&) = delete;
