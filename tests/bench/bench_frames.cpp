@@ -43,9 +43,8 @@ purpose purpose_of(const frame& f) {
 
 class node : public endpoint_listener {
   public:
-    node(std::uint64_t id, ucx_transports transports) : pool{4ull << 30} {
+    explicit node(ucx_transports transports) : pool{4ull << 30} {
         ucx_options options;
-        options.self.node = node_id{id};
         options.self.name = "bench";
         options.self.address = "127.0.0.1:0";
         options.pool = &pool;
@@ -86,7 +85,7 @@ class node : public endpoint_listener {
 
 // Echoes pings, acknowledges streams.
 int serve(ucx_transports transports) {
-    node n{2, transports};
+    node n{transports};
     std::size_t streamed = 0;
     n.on_frame = [&](node_id from, frame_ptr f) {
         if (purpose_of(*f) == purpose::ping)
@@ -162,7 +161,7 @@ double bandwidth_gbs(node& n, const tensor& payload, std::size_t frames) {
 
 int measure(ucx_transports transports, const char* name, const std::string& address,
             std::vector<std::size_t> sizes) {
-    node n{1, transports};
+    node n{transports};
     n.end->connect(address);
     n.wait([&] { return n.peer.value() != 0; });
     for (const std::size_t size : sizes) {

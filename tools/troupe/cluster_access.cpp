@@ -20,14 +20,24 @@ result<ucx_transports> parse_transport(const std::string& text) {
 
 } // namespace
 
-result<cluster_access> open_access(const access_choice& choice) {
+result<cluster_keys> open_keys(const access_choice& choice, peer_role role) {
+    if (choice.key_file.empty())
+        return cluster_keys{};
+    auto keys = read_key_file(choice.key_file);
+    if (keys && keys->offered_by(role) == nullptr)
+        return error{errc::usage, "key file " + choice.key_file + " has no key for " +
+                                      std::string{people_of(role)} + ", and " +
+                                      std::string{one_of(role)} + " needs one: a line '" +
+                                      std::string{word_of(role)} + " KEY'"};
+    return keys;
+}
+
+result<cluster_access> open_access(const access_choice& choice, peer_role role) {
     cluster_access access;
-    if (!choice.key_file.empty()) {
-        auto key = read_key_file(choice.key_file);
-        if (!key)
-            return key.failure();
-        access.key = std::move(*key);
-    }
+    auto keys = open_keys(choice, role);
+    if (!keys)
+        return keys.failure();
+    access.keys = std::move(*keys);
     const auto transports = parse_transport(choice.transport);
     if (!transports)
         return transports.failure();

@@ -1,4 +1,4 @@
-// A command's access to a cluster: its key and transport, parsed.
+// A command's access to a cluster: its keys and transport, parsed.
 #pragma once
 
 #include <string>
@@ -15,11 +15,14 @@ struct access_choice {
 };
 
 struct cluster_access {
-    std::string key;
+    cluster_keys keys;
     ucx_transports transports;
 };
 
-// errc::usage for an unknown transport or one that this machine lacks; the errors of read_key_file() for the file.
-result<cluster_access> open_access(const access_choice& choice);
+// The keys of --key, with one for this role. errc::usage if there is none; the errors of read_key_file().
+result<cluster_keys> open_keys(const access_choice& choice, peer_role role);
+
+// errc::usage for an unknown transport or one that this machine lacks; the errors of open_keys().
+result<cluster_access> open_access(const access_choice& choice, peer_role role);
 
 } // namespace troupe::cli
