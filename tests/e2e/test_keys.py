@@ -2,7 +2,10 @@
 
 import json
 import os
+import pathlib
+import shutil
 import signal
+import unittest
 
 from support import TroupeTest, main
 
@@ -85,6 +88,69 @@ class Keys(TroupeTest):
                             self.assertNotIn(line, result.err)
         os.chmod(self.keys(MEMBER + RUN), 0o640)
         self.assert_one_line_error(self.troupe("node", "--key", "cluster.key"), 2, "can be read by others", "chmod 600")
+
+    # ---- without --key ----------------------------------------------------------------------------------------------
+
+    def home(self, user=0):
+        home = self.folder / f"home-{user}"
+        if not home.exists():
+            home.mkdir(mode=0o700)
+            os.chown(home, user, user)
+        return home
+
+    def node_at(self, home):
+        process = self.start("node", "--listen", "127.0.0.1:0", env={**os.environ, "HOME": str(home)})
+        return process.stdout.readline().split(" listens on ")[1].split(",")[0]
+
+    def test_a_user_has_a_key_of_its_own_without_typing_anything(self):
+        home = self.home(os.geteuid())
+        address = self.node_at(home)
+        path = home / ".cache/troupe/own.key"
+        key = path.read_text()
+        self.assertRegex(key, r"\A[0-9a-f]{64}\Z")
+        self.assertEqual((path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777), (0o600, 0o700))
+        self.assertEqual(os.listdir(path.parent), ["own.key"])
+        for command in (["status", address], ["inspect", address], ["run", self.app(), "--set", "train.epochs=1", "--cluster", address]):
+            result = self.troupe(*command, env={**os.environ, "HOME": str(home)})
+            self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(path.read_text(), key)
+        another = self.troupe("status", address, env={**os.environ, "HOME": str(self.home(os.geteuid()).parent)})
+        self.assert_one_line_error(another, 3, address, "the keys differ", "as one user")
+
+    def test_an_own_key_that_may_be_anothers_is_refused(self):
+        home = self.home(os.geteuid())
+        folder = home / ".cache/troupe"
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir(mode=0o700)
+        folder.parent.mkdir()
+        for make in (lambda: folder.mkdir() or folder.chmod(0o755), lambda: folder.symlink_to(elsewhere), lambda: folder.touch(0o600)):
+            make()
+            result = self.troupe("node", env={**os.environ, "HOME": str(home)})
+            self.assert_one_line_error(result, 2, str(folder), "you alone may use", "--key FILE")
+            if folder.is_symlink() or folder.is_file():
+                folder.unlink()
+            else:
+                folder.rmdir()
+        self.assertEqual(os.listdir(elsewhere), [])
+        folder.mkdir(mode=0o700)
+        (folder / "own.key").touch(0o644)
+        self.assert_one_line_error(self.troupe("node", env={**os.environ, "HOME": str(home)}), 2, "own.key", "can be read by others")
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may become another user")
+    def test_another_user_is_refused(self):
+        os.chmod(self.folder, 0o755)
+        address = self.node_at(self.home())
+        stranger = {"user": 12345, "group": 12345, "extra_groups": []}
+        shared = pathlib.Path("/tmp/troupe-12345")
+        for home in (self.home(12345), self.home()):  # the second is not the stranger's: its key is below /tmp
+            result = self.troupe("status", address, env={**os.environ, "HOME": str(home)}, **stranger)
+            self.assert_one_line_error(result, 3, address, "the keys differ", "as one user")
+        self.assertEqual(os.listdir(shared), ["own.key"])
+        shutil.rmtree(shared)
+        shared.mkdir(mode=0o700)  # by somebody else, before
+        result = self.troupe("status", address, env={**os.environ, "HOME": str(self.home())}, **stranger)
+        shutil.rmtree(shared)
+        self.assert_one_line_error(result, 2, str(shared), "you alone may use")
 
     # ---- while a node runs ------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ constexpr int export_seconds_max = 3600;
 
 int inspect_cluster(const inspect_words& given) {
     inspector::inspect_options options = given.what;
-    const auto access = open_access(given.access, peer_role::observer);
+    const auto access = open_access(given.access, peer_role::observer, options.address);
     if (!access)
         return report(access.failure());
     options.keys = access->keys;

@@ -185,7 +185,7 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
 // The id of the node that has the network.
 result<node_id> node_host::parts::make_network(const node_host_options& options) {
     const node_choice& choice = options.node;
-    auto opened = open_access(choice.access, options.role);
+    auto opened = open_access(choice.access, options.role, choice.listen);
     if (!opened)
         return opened.failure();
     access = choice.access;
@@ -308,7 +308,7 @@ std::shared_ptr<device> node_host::io() {
 }
 
 result<void> node_host::read_keys_again() {
-    auto keys = open_keys(parts_->access, parts_->own_role);
+    auto keys = open_keys(parts_->access, parts_->own_role, address());
     if (!keys)
         return keys.failure();
     parts_->keys->replace(std::move(*keys));

@@ -46,7 +46,7 @@ std::optional<error> watch_over(reporter& reports, node_runtime& runtime, actor_
 int export_trace(const run_options& options, const std::string& address) {
     inspector::inspect_options inspect;
     inspect.address = address;
-    const auto access = open_access(options.access, peer_role::observer);
+    const auto access = open_access(options.access, peer_role::observer, address);
     if (!access)
         return report(access.failure());
     inspect.keys = access->keys;
@@ -162,7 +162,7 @@ int run(const run_options& options, job_table jobs) {
     if (!options.trace_file.empty()) {
         if (auto writable = inspector::check_trace_file(options.trace_file); !writable)
             return refuse(options, writable.failure().in("--trace"));
-        if (auto usable = open_access(options.access, peer_role::observer); !usable)
+        if (auto usable = open_access(options.access, peer_role::observer, ""); !usable)
             return refuse(options, usable.failure().in("--trace"));
     }
     const auto settings = settings_of(options);

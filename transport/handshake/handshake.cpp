@@ -161,9 +161,12 @@ std::vector<std::byte> handshake::last_words() const {
 
 // No more can be said: a proof only shows whether it fits.
 error handshake::other_key() const {
-    return {errc::refused,
-            has_key_ ? "the keys differ; give both sides the same file by --key FILE, or neither"
-                     : "a key is wanted; give the cluster's by --key FILE"};
+    return {
+        errc::refused,
+        has_key_
+            ? "the keys differ; give both sides the same file by --key FILE, or start both as one "
+              "user without it"
+            : "a key is wanted; give the cluster's by --key FILE"};
 }
 
 const session_secrets& handshake::secrets() const {
