@@ -8,7 +8,8 @@
 #   members  the cluster actors of all nodes (well-known actor 1) keep one list (Join ... Goodbye) and notify subscribers
 #            (Subscribe, NodeJoined, NodeLost).
 #
-# A node is identified by its id, drawn at random when it starts; the id is invalid once the process ends. Its name is for
+# A node is identified by its id, which it has proven to each of its peers (schemas/handshake.capnp) and which is invalid once
+# the process ends. Its name is for
 # people and unique among the members. An address is the HOST:PORT on which the node listens.
 #
 #   newcomer                       member B (any)                 every other member C
@@ -92,7 +93,7 @@ struct Member {
   node @0 :UInt64;
   name @1 :Text;
   address @2 :Text;
-  role @3 :Role;              # member or client; observers do not join
+  role @3 :Role;              # member or client, as the sender of a Join has proven; observers do not join
   devices @4 :List(DeviceInfo);
 }
 

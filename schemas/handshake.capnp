@@ -1,9 +1,9 @@
 @0xb7d03c6e11a94f02;
-# The messages of two nodes on the first TCP connection between them, after each has proven to the other that it holds the
-# cluster's key. The proof comes first and is not in this schema, because it has fixed sizes
+# The messages of two nodes on the first TCP connection between them, after each has proven to the other that it holds a key
+# of the cluster. The proof comes first and is not in this schema, because it has fixed sizes
 # (transport/handshake/handshake.md).
 #
-#   both               -> Hello          identity of the sender, and the transports that it supports
+#   both               -> Hello          identity of the sender with its proof, and the transports that it supports
 #   both               -> Sight          from here on both know the transport of their frames: shared memory if each sees
 #                                        the other's, else RDMA if both have it, else TCP
 #   both               -> Worker         not over TCP: destination address of UCX for frames over that transport
@@ -47,21 +47,24 @@ struct Control {
 }
 
 struct Hello {
-  # Sent once by each side. Refused if the version is unknown, if node is 0 or the receiver's own, or if a text is empty, too
-  # long or not printable.
+  # Sent once by each side. Refused if the version is unknown, if the identity is not proven or the receiver's own, if the
+  # key that was proven is not for the role, or if a text is empty, too long or not printable.
   version @0 :UInt16 = 1;     # version of frames (transport/frame/wire.md) and of everything above. The default stays at
                               # the first version for good, so that readers of every version agree about the number
-  node @1 :UInt64;            # drawn at random when the node starts; invalid once its process ends
+  identity @1 :Data;          # public key of 32 bytes, drawn at random when the node starts, of which its id is made;
+                              # invalid once its process ends
   name @2 :Text;              # for people; at most limits::name_bytes_max
   address @3 :Text;           # HOST:PORT on which the sender listens; at most limits::address_bytes_max
-  role @4 :Role;
+  role @4 :Role;              # one that the key which was proven lets in
   memory @5 :MemoryMark;      # absent: the sender uses no shared memory
   rdma @6 :Bool;              # the sender has RDMA devices that UCX can use, and may use them
   tcp @7 :Bool;               # the sender may use TCP. A receiver that may use none of the sender's transports refuses
   ucxMajor @8 :UInt16;        # version of the sender's UCX. Between two versions frames travel over TCP alone, as 1.13 and 1.22
                               # lose each other or do not connect
   ucxMinor @9 :UInt16;
-  seals @10 :Bool;            # the sender seals the frames of this connection, if they travel over TCP: between machines unless
+  signature @10 :Data;        # 64 bytes by which the sender proves that the identity is its own, on this connection
+                              # (transport/handshake/handshake.md)
+  seals @11 :Bool;            # the sender seals the frames of this connection, if they travel over TCP: between machines unless
                               # it was told not to. A receiver that does not agree refuses
 }
 
@@ -95,6 +98,7 @@ struct Verdict {
   # Sent once, by the node with the lower id, on every connection of the pair.
   union {
     accepted @0 :Void;
-    duplicate @1 :Void;       # the pair is already connected; the receiver drops this connection
+    duplicate @1 :Void;       # the pair is already connected; the receiver drops this connection. Accepted although the
+                              # receiver has one that stands: it gives this one up (givenUp)
   }
 }

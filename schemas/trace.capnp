@@ -1,7 +1,7 @@
 @0x9d5e60b1f7c82a01;
 # The inspector's protocol: observation of a running node without disturbing it.
 #
-# An observer (a peer that has proven the key and declared this role) queries the inspector actor of a node (well-known actor
+# An observer (a peer that has proven a key which is for this role) queries the inspector actor of a node (well-known actor
 # 3). All queries are read-only. Nothing is collected specially for an observer: the trace ring is always on, and a tail
 # costs its node something only while it is open.
 #

@@ -168,8 +168,11 @@ result<member_info> cluster_actor::read_sender(proto::Member::Reader said, const
         return m;
     if (m->node != f.from().node)
         return error{errc::protocol, "a node joins in its own name"};
-    if (const peer_info known = peer(m->node); !known.address.empty())
+    if (const peer_info known = peer(m->node); !known.address.empty()) {
+        if (m->role != known.role)
+            return error{errc::protocol, "a node joins in the role that it has proven"};
         m->address = known.address;
+    }
     if (auto checked = check_member(*m); !checked)
         return checked.failure();
     return m;

@@ -13,6 +13,7 @@
 #include "tests/bench/all_reduce_task.hpp"
 #include "tests/bench/rank_processes.hpp"
 #include "tests/support/all_messages.hpp"
+#include "tests/support/numbered_identity.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 using namespace troupe;
@@ -34,7 +35,7 @@ struct bench_options {
 };
 
 actor_address reducer_of(std::uint32_t rank, std::size_t size) {
-    return {node_id{rank + 1}, actor_number{first_reducer + size}};
+    return {test::numbered_identity(rank + 1).node(), actor_number{first_reducer + size}};
 }
 
 // In the place of a stage: asks for one sum after another, of each size in turn.
@@ -123,15 +124,16 @@ int measure(const bench_options& options, int input, int output) {
     thread_timers timers;
     const std::shared_ptr<device> compute = make_cpu_device({}, time_).value();
     ucx_options ucx;
-    ucx.self = {node_id{options.rank + 1}, "rank-" + std::to_string(options.rank), "127.0.0.1:0",
-                peer_role::member};
+    ucx.identity = test::numbered_identity(options.rank + 1);
+    const node_id self = ucx.identity.node();
+    ucx.self = {{}, "rank-" + std::to_string(options.rank), "127.0.0.1:0", peer_role::member};
     ucx.pool = &arrivals;
     ucx.time = &time_;
     ucx.transports = options.transports;
     const auto network = make_ucx_endpoint(std::move(ucx)).value();
     std::promise<void> done;
     {
-        node_runtime node{node_options{.node = node_id{options.rank + 1},
+        node_runtime node{node_options{.node = self,
                                        .name = "rank-" + std::to_string(options.rank),
                                        .time = &time_,
                                        .timers = &timers,

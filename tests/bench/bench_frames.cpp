@@ -46,9 +46,8 @@ constexpr const char* form_names[] = {"shm", "tcp", "sealed"};
 
 class node : public endpoint_listener {
   public:
-    node(std::uint64_t id, link_form form) : pool{4ull << 30} {
+    explicit node(link_form form) : pool{4ull << 30} {
         ucx_options options;
-        options.self.node = node_id{id};
         options.self.name = "bench";
         options.self.address = "127.0.0.1:0";
         options.pool = &pool;
@@ -91,7 +90,7 @@ class node : public endpoint_listener {
 
 // Echoes pings, acknowledges streams.
 int serve(link_form form) {
-    node n{2, form};
+    node n{form};
     std::size_t streamed = 0;
     n.on_frame = [&](node_id from, frame_ptr f) {
         if (purpose_of(*f) == purpose::ping)
@@ -166,7 +165,7 @@ double bandwidth_gbs(node& n, const tensor& payload, std::size_t frames) {
 }
 
 int measure(link_form form, const std::string& address, std::vector<std::size_t> sizes) {
-    node n{1, form};
+    node n{form};
     n.end->connect(address);
     n.wait([&] { return n.peer.value() != 0; });
     for (const std::size_t size : sizes) {

@@ -15,6 +15,7 @@
 #include "schemas/cluster.capnp.h"
 #include "tests/bench/rank_processes.hpp"
 #include "tests/support/all_messages.hpp"
+#include "tests/support/numbered_identity.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 using namespace troupe;
@@ -74,7 +75,7 @@ class offering_actor final : public actor {
     void join() {
         frame_builder<proto::JoinServer> join;
         join.body().setWorker(options_.rank);
-        const actor_address shard{node_id{1}, shard_number};
+        const actor_address shard{test::numbered_identity(1).node(), shard_number};
         write_address(join.body().initShards(1)[0], shard);
         if (options_.rank == 0)
             write_address(join.body().initKeeps(), shard);
@@ -157,14 +158,16 @@ int measure(const bench_options& options, int input, int output) {
     const std::shared_ptr<device> compute = make_cpu_device({}, time_).value();
     const std::string name = "worker-" + std::to_string(options.rank);
     ucx_options ucx;
-    ucx.self = {node_id{options.rank + 1}, name, "127.0.0.1:0", peer_role::member};
+    ucx.identity = test::numbered_identity(options.rank + 1);
+    const node_id self = ucx.identity.node();
+    ucx.self = {{}, name, "127.0.0.1:0", peer_role::member};
     ucx.pool = &arrivals;
     ucx.time = &time_;
     ucx.transports = options.transports;
     const auto network = make_ucx_endpoint(std::move(ucx)).value();
     std::promise<void> done;
     {
-        node_runtime node{node_options{.node = node_id{options.rank + 1},
+        node_runtime node{node_options{.node = self,
                                        .name = name,
                                        .time = &time_,
                                        .timers = &timers,

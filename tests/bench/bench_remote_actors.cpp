@@ -93,9 +93,10 @@ struct bench_node {
     std::unique_ptr<endpoint> network;
     std::unique_ptr<node_runtime> runtime;
 
-    bench_node(node_id id, const char* name, const char* transport) {
+    bench_node(const char* name, const char* transport) {
         ucx_options ucx;
-        ucx.self = {id, name, "127.0.0.1:0", peer_role::member};
+        const node_id id = ucx.identity.node();
+        ucx.self = {{}, name, "127.0.0.1:0", peer_role::member};
         ucx.pool = &pool;
         ucx.time = &time;
         ucx.transports =
@@ -107,7 +108,7 @@ struct bench_node {
 };
 
 int echo(const char* transport, int output) {
-    bench_node node{node_id{2}, "echo", transport};
+    bench_node node{"echo", transport};
     node.runtime->spawn_as<echo_actor>(echo_number, "echo");
     if (!node.runtime->start().ok())
         return 1;
@@ -149,7 +150,7 @@ int main(int argc, char** argv) {
 
     std::promise<std::vector<double>> done;
     {
-        bench_node node{node_id{1}, "ping", argv[1]};
+        bench_node node{"ping", argv[1]};
         node.runtime->spawn<pinging_actor>("ping", rounds, done);
         if (!node.runtime->start().ok())
             return 1;

@@ -8,15 +8,50 @@
 
 namespace troupe::conformance {
 
-hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side,
-                           claims says)
-    : world_{w}, mark_{own_memory_mark::create().value()},
+node_identity identity_beside(node_id other, bool is_lower) {
+    node_identity made;
+    while ((made.node() < other) != is_lower)
+        made = node_identity{};
+    return made;
+}
+
+talker::talker(ucx_world& w, file_descriptor connected, handshake_side side,
+               const std::vector<cluster_key>& keys)
+    : world_{w}, side_{side}, wire_{std::move(connected), side, keys} {
+    wait_for([&] { return wire_.proven(); });
+}
+
+hello_message talker::hello_of(const node_identity& identity) const {
+    hello_message hello{{{}, "talker", "127.0.0.1:1"}};
+    hello.identity = identity.prove(wire_.secrets().name, side_);
+    hello.tcp = true;
+    hello.ucx = ucx_here();
+    return hello;
+}
+
+void talker::hear(std::size_t messages) {
+    wait_for([&] { return arrived.size() >= messages; });
+}
+
+bool talker::is_left() {
+    return world_.wait_for([&] { return !wire_.advance(arrived).ok(); });
+}
+
+void talker::wait_for(const std::function<bool()>& done) {
+    BOOST_TEST_REQUIRE(world_.wait_for([&] {
+        (void)wire_.advance(arrived);
+        return done();
+    }));
+}
+
+hostile_peer::hostile_peer(ucx_world& w, node& victim, handshake_side side, claims says)
+    : identity{says.identity ? *says.identity : identity_beside(victim.id, says.has_lower_id)},
+      world_{w}, mark_{own_memory_mark::create().value()},
       victim_{resolve(victim.end->address()).value()} {
-    control = std::make_unique<control_connection>(connection_with(victim, side), side,
-                                                   "a key for the tests");
+    control = std::make_unique<control_connection>(connection_with(victim, side), side, test_keys);
     advance_until([&] { return control->proven(); });
     hello_message hello;
-    hello.self.node = node_id{id};
+    hello.identity = identity.prove(control->secrets().name, side);
     hello.self.name = "hostile";
     hello.self.address = "127.0.0.1:1";
     hello.memory = mark_.where();
@@ -77,8 +112,7 @@ void hostile_peer::advance_until(const std::function<bool()>& done) {
 }
 
 file_descriptor hostile_peer::second_connection(const wire::connection_token& token) {
-    control_connection second{begin_connect(victim_).value(), handshake_side::connector,
-                              "a key for the tests"};
+    control_connection second{begin_connect(victim_).value(), handshake_side::connector, test_keys};
     std::vector<control_message> none;
     BOOST_TEST_REQUIRE(world_.wait_for([&] {
         (void)second.advance(none);

@@ -13,6 +13,34 @@
 
 namespace troupe::conformance {
 
+// Of the nodes of the tests.
+inline const std::vector<cluster_key> test_keys{{"a key for the tests"}};
+
+// A new one whose node's id is lower than this, or higher.
+node_identity identity_beside(node_id other, bool is_lower);
+
+// Who holds a key and says of itself what the test lets it say.
+class talker {
+  public:
+    talker(ucx_world& w, file_descriptor connected, handshake_side side,
+           const std::vector<cluster_key>& keys = test_keys);
+
+    // The hello of this identity with its proof, of a node that sends over TCP.
+    hello_message hello_of(const node_identity& identity) const;
+    void say(const control_message& m) { wire_.send(m); }
+    void hear(std::size_t messages);
+    bool is_left(); // once the other side has closed
+
+    std::vector<control_message> arrived;
+
+  private:
+    void wait_for(const std::function<bool()>& done);
+
+    ucx_world& world_;
+    handshake_side side_;
+    control_connection wire_;
+};
+
 class hostile_peer {
   public:
     // What it says that it can use, and does.
@@ -20,13 +48,14 @@ class hostile_peer {
         ucx_route route = ucx_route::shared_memory; // or TCP
         bool names_its_memory = true;               // else what it never had
         bool sees_memory = true;                    // the victim's
+        bool has_lower_id = false;                  // than the victim: the verdict is its
+        std::optional<node_identity> identity = {}; // in the place of one with such an id
     };
 
-    // Connects to the victim, or has it connect; proves the key and says hello as node `id`.
-    hostile_peer(ucx_world& w, node& victim, std::uint64_t id,
-                 handshake_side side = handshake_side::connector)
-        : hostile_peer{w, victim, id, side, claims{}} {}
-    hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side, claims says);
+    // Connects to the victim, or has it connect; proves the key and says hello.
+    hostile_peer(ucx_world& w, node& victim, handshake_side side = handshake_side::connector)
+        : hostile_peer{w, victim, side, claims{}} {}
+    hostile_peer(ucx_world& w, node& victim, handshake_side side, claims says);
     ~hostile_peer();
     hostile_peer(const hostile_peer&) = delete;
     hostile_peer& operator=(const hostile_peer&) = delete;
@@ -43,6 +72,7 @@ class hostile_peer {
     // Header and words of a frame as this peer would rightly send it.
     std::vector<std::byte> rightful(const frame& f, std::uint64_t sequence) const;
 
+    const node_identity identity;
     std::unique_ptr<control_connection> control;
     std::vector<control_message> arrived;
     bool is_seen = false;                // by the victim, as it says

@@ -17,11 +17,10 @@ namespace {
 struct small_node : node {
     explicit small_node(duration memory_timeout, std::uint64_t backlog_bytes_max) {
         ucx_options options; // takes the transport that the other node has
-        id = node_id{999};
-        options.self.node = id;
+        id = options.identity.node();
         options.self.name = "small";
         options.self.address = "127.0.0.1:0";
-        options.key = "a key for the tests";
+        options.keys = std::make_shared<key_ring>(cluster_keys{"a key for the tests"});
         options.pool = &pool;
         options.time = &time;
         options.memory_timeout = memory_timeout;
@@ -127,8 +126,9 @@ BOOST_AUTO_TEST_CASE(large_frames_that_one_peer_has_announced_take_memory_in_tur
     memory_pool pool{256u << 20};
     const monotonic_time time;
     ucx_options options;
-    options.self = {node_id{999}, "b", "127.0.0.1:0", peer_role::member};
-    options.key = "a key for the tests";
+    const node_id id = options.identity.node();
+    options.self = {{}, "b", "127.0.0.1:0", peer_role::member};
+    options.keys = std::make_shared<key_ring>(cluster_keys{"a key for the tests"});
     options.pool = &pool;
     options.time = &time;
     counting_listener heard;
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(large_frames_that_one_peer_has_announced_take_memory_in_tur
     constexpr std::size_t count = 24;
     constexpr std::size_t frame_bytes = 4u << 20;
     for (std::size_t i = 0; i < count; ++i)
-        a.end->send(node_id{999}, numbered_frame(w.pool, i, {frame_bytes}));
+        a.end->send(id, numbered_frame(w.pool, i, {frame_bytes}));
     BOOST_TEST(w.wait_for([&] { return heard.frames == count; }));
     b->close();
     BOOST_TEST(pool.statistics().bytes_in_use_peak <= 4 * frame_bytes);

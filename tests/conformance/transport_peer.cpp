@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "transport/handshake/handshake.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 using namespace troupe;
@@ -38,14 +37,10 @@ int main(int argc, char** argv) {
         return 2;
     memory_pool pool{2ull << 30};
     const monotonic_time time;
-    const random_token random = draw_token();
-    std::uint64_t id = 0;
-    std::memcpy(&id, random.data(), sizeof id);
     ucx_options options;
-    options.self.node = node_id{id};
     options.self.name = "echo";
     options.self.address = "127.0.0.1:0";
-    options.key = argv[2];
+    options.keys = std::make_shared<key_ring>(cluster_keys{argv[2]});
     options.pool = &pool;
     options.time = &time;
     options.transports = transports_of(argv[1]);

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(too_few_file_descriptors_are_an_error_that_says_so) {
     a.end->connect(b.end->address());
     const bool is_told = w.wait_for([&] { return a.heard->failures().size() == 1; });
     limited_to(63);
-    const auto made = w.make({.name = "c"}, node_id{3});
+    const auto made = w.make({.name = "c"}, 3);
     setrlimit(RLIMIT_NOFILE, &before);
     BOOST_TEST(is_told);
     BOOST_TEST(a.heard->last_reason().find("no file descriptors are left for a link") !=

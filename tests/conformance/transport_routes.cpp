@@ -16,39 +16,6 @@ using namespace troupe::conformance;
 
 namespace {
 
-// Who holds the key and says of itself what the test lets it say.
-class talker {
-  public:
-    talker(ucx_world& w, file_descriptor connected, handshake_side side)
-        : world_{w}, wire_{std::move(connected), side, "a key for the tests"} {
-        hello.self = {node_id{1ull << 60}, "talker", "127.0.0.1:1"};
-        hello.ucx = ucx_here();
-        wait_for([&] { return wire_.proven(); });
-    }
-
-    void say(const control_message& m) { wire_.send(m); }
-    void hear(std::size_t messages) {
-        wait_for([&] { return arrived.size() >= messages; });
-    }
-    bool is_left() {
-        return world_.wait_for([&] { return !wire_.advance(arrived).ok(); });
-    }
-
-    hello_message hello;
-    std::vector<control_message> arrived;
-
-  private:
-    void wait_for(const std::function<bool()>& done) {
-        BOOST_TEST_REQUIRE(world_.wait_for([&] {
-            (void)wire_.advance(arrived);
-            return done();
-        }));
-    }
-
-    ucx_world& world_;
-    control_connection wire_;
-};
-
 // While it lives, this process can make no file of more than a page, so that its nodes find no room for shared memory.
 class no_room {
   public:
@@ -117,7 +84,7 @@ BOOST_AUTO_TEST_CASE(what_only_one_of_two_nodes_can_see_is_not_shared_memory) {
     for (const auto& claims : {tells_lies, is_blind}) {
         ucx_world w{ucx_transports::automatic};
         node a = w.add("a");
-        hostile_peer other{w, a, 1ull << 60, handshake_side::connector, claims};
+        hostile_peer other{w, a, handshake_side::connector, claims};
         BOOST_TEST(other.is_seen == claims.names_its_memory);
         other.advance_until([&] { return a.heard->ups().size() == 1; });
         BOOST_TEST(a.heard->ups()[0].over == "tcp");
@@ -169,8 +136,10 @@ BOOST_AUTO_TEST_CASE(who_may_use_shared_memory_alone_is_told_that_there_is_none)
         return static_cast<bool>(accepted);
     }));
     talker other{w, std::move(accepted), handshake_side::acceptor};
-    other.hello.memory = memory_mark{1, 1, {}};
-    other.say(other.hello);
+    hello_message hello = other.hello_of(node_identity{});
+    hello.tcp = false;
+    hello.memory = memory_mark{1, 1, {}};
+    other.say(hello);
     other.say(sight_message{true});
     other.hear(2);
     BOOST_TEST(!std::get<sight_message>(other.arrived[1]).memory);
@@ -186,10 +155,10 @@ BOOST_AUTO_TEST_CASE(messages_of_the_handshake_out_of_turn_end_the_connection) {
         node a = w.add_with({.name = "a", .handshake_timeout = std::chrono::hours{1}}); // ends none
         talker other{w, begin_connect(resolve(a.end->address()).value()).value(),
                      handshake_side::connector};
-        other.hello.tcp = true;
+        const node_identity identity;
         const auto say = [&](const auto& m) {
             if constexpr (std::is_same_v<decltype(m), const hello_message&>)
-                other.say(other.hello);
+                other.say(other.hello_of(identity));
             else
                 other.say(m);
         };
@@ -210,7 +179,7 @@ BOOST_AUTO_TEST_CASE(messages_of_the_handshake_out_of_turn_end_the_connection) {
 
 BOOST_AUTO_TEST_CASE(rdma_without_a_device_is_refused_with_what_to_do) {
     ucx_rdma_world w;
-    const auto made = w.make({.name = "a"}, node_id{1});
+    const auto made = w.make({.name = "a"}, 1);
     if (made) {
         std::cout << "skipped: this machine has RDMA devices" << std::endl;
         return;

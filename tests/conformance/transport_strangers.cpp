@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "tests/conformance/hostile_peer.hpp"
 #include "tests/conformance/transport_world.hpp"
 #include "transport/handshake/control.hpp"
 #include "transport/tcp/control_connection.hpp"
@@ -107,14 +108,15 @@ BOOST_AUTO_TEST_CASE(who_has_sent_its_proof_does_not_go_for_others) {
     address = resolve(a.end->address()).value();
     const auto older = raw_connection(a);
     honest = raw_connection(a);
-    handshake proof{handshake_side::connector, settings.key, draw_token()};
+    handshake proof{handshake_side::connector, test_keys, draw_token()};
     const auto opening = proof.begin();
     BOOST_TEST(::send(honest.get(), opening.data(), opening.size(), MSG_NOSIGNAL) ==
                static_cast<ssize_t>(opening.size()));
     while (!proof.done())
         BOOST_TEST_REQUIRE(proof.advance(read_exactly(honest, proof.wanted())).ok());
     sealed_messages messages{proof.secrets()};
-    hello_message said{{node_id{1ull << 60}, "honest", "127.0.0.1:1"}};
+    hello_message said{{{}, "honest", "127.0.0.1:1"}};
+    said.identity = node_identity{}.prove(proof.secrets().name, handshake_side::connector);
     said.ucx = ucx_here(); // goes on to wait for its next message
     hello = messages.seal(write_control(said));
     const auto third = raw_connection(a); // for which the oldest goes
@@ -133,7 +135,7 @@ BOOST_AUTO_TEST_CASE(an_opening_that_is_sent_again_proves_nothing) {
     ucx_shm_world w;
     const node_settings settings{.name = "a", .handshake_timeout = 3s, .handshakes_max = 2};
     node a = w.add_with(settings);
-    handshake proof{handshake_side::connector, settings.key, draw_token()};
+    handshake proof{handshake_side::connector, test_keys, draw_token()};
     const auto opening = proof.begin(); // as somebody has seen it on its way
     std::vector<file_descriptor> replayed;
     for (int i = 0; i < 3; ++i) {
@@ -158,7 +160,7 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_stalls_keeps_nobody_out) {
     std::vector<control_connection> stalled;
     for (std::uint64_t i = 0; i < 4; ++i) {
         stalled.emplace_back(begin_connect(resolve(a.end->address()).value()).value(),
-                             handshake_side::connector, settings.key);
+                             handshake_side::connector, test_keys);
         std::vector<control_message> arrived;
         const auto advance_until = [&](auto is_there) {
             BOOST_TEST_REQUIRE(w.wait_for([&] {
@@ -167,7 +169,9 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_stalls_keeps_nobody_out) {
             }));
         };
         advance_until([&] { return stalled.back().proven(); });
-        hello_message hello{{node_id{(1ull << 60) + i}, "stalled", "127.0.0.1:1"}};
+        hello_message hello{{{}, "stalled", "127.0.0.1:1"}};
+        hello.identity =
+            node_identity{}.prove(stalled.back().secrets().name, handshake_side::connector);
         hello.tcp = true;
         hello.ucx = ucx_here();
         stalled.back().send(hello);

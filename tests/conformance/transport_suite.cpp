@@ -20,7 +20,7 @@ namespace {
 class where_rdma_is : public boost::unit_test::test_tree_visitor {
   public:
     where_rdma_is() {
-        const auto made = ucx_rdma_world{}.make({.name = "a"}, node_id{1});
+        const auto made = ucx_rdma_world{}.make({.name = "a"}, 1);
         if (made)
             return;
         std::cout << "skipped: frames over RDMA: " << made.failure().message() << std::endl;
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_node_does_not_join_itself, World, worlds) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_address_in_use_is_an_error_that_names_it, World, worlds) {
     World w;
     node a = w.add("a");
-    auto second = w.make({.name = "b", .address = a.end->address()}, node_id{4242});
+    auto second = w.make({.name = "b", .address = a.end->address()}, 4242);
     BOOST_TEST_REQUIRE(second.ok());
     remembering_listener heard;
     const auto started = (*second)->start(heard);

@@ -17,8 +17,7 @@ using downs = std::vector<std::pair<node_id, errc>>;
 
 namespace {
 
-constexpr std::uint64_t hostile_id = 1ull << 60;
-constexpr hostile_peer::claims over_tcp{.route = ucx_route::tcp};
+const hostile_peer::claims over_tcp{.route = ucx_route::tcp};
 
 // The sockets of this process on which somebody listens, as the system knows them: their inodes.
 std::set<std::string> listening_sockets() {
@@ -237,7 +236,7 @@ BOOST_AUTO_TEST_CASE(a_node_listens_at_one_socket_whatever_links_it_has) {
 BOOST_AUTO_TEST_CASE(bytes_that_come_one_by_one_are_frames_in_the_end) {
     ucx_tcp_world w;
     node a = w.add("a");
-    hostile_peer slow{w, a, hostile_id, handshake_side::connector, over_tcp};
+    hostile_peer slow{w, a, handshake_side::connector, over_tcp};
     slow.advance_until([&] { return a.heard->ups().size() == 1; });
     std::vector<std::byte> bytes;
     for (std::uint64_t i = 0; i < 3; ++i) {
@@ -260,12 +259,12 @@ BOOST_AUTO_TEST_CASE(a_frame_that_is_none_costs_its_sender_the_connection) {
     for (const std::size_t at : {0u, 4u, 6u, 12u, 20u, 34u, 46u, 66u}) {
         ucx_tcp_world w;
         node a = w.add("a");
-        hostile_peer hostile{w, a, hostile_id, handshake_side::connector, over_tcp};
+        hostile_peer hostile{w, a, handshake_side::connector, over_tcp};
         hostile.advance_until([&] { return a.heard->ups().size() == 1; });
         const auto good = whole(hostile, *conformance::numbered_frame(w.pool, 1, {100}), 0);
         hostile.send(good, changed(at, whole(hostile, *conformance::numbered_frame(w.pool, 2), 1)));
         BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
-        BOOST_TEST((a.heard->downs() == downs{{node_id{hostile_id}, errc::protocol}}), at);
+        BOOST_TEST((a.heard->downs() == downs{{hostile.identity.node(), errc::protocol}}), at);
         BOOST_TEST(a.heard->frame_count() == 1u); // the good one
         BOOST_TEST(a.end->statistics().frames_malformed == 1u);
     }
@@ -274,7 +273,7 @@ BOOST_AUTO_TEST_CASE(a_frame_that_is_none_costs_its_sender_the_connection) {
 BOOST_AUTO_TEST_CASE(a_second_connection_is_taken_from_its_peer_alone_and_once) {
     ucx_tcp_world w;
     node a = w.add("a");
-    hostile_peer peer{w, a, hostile_id, handshake_side::connector, over_tcp};
+    hostile_peer peer{w, a, handshake_side::connector, over_tcp};
     peer.advance_until([&] { return a.heard->ups().size() == 1; });
     const auto is_closed = [&](const file_descriptor& socket) {
         return w.wait_for([&] {
@@ -300,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_second_connection_is_taken_from_its_peer_alone_and_once) 
 BOOST_AUTO_TEST_CASE(a_peer_whose_second_connection_ends_is_lost) {
     ucx_tcp_world w;
     node a = w.add("a");
-    hostile_peer peer{w, a, hostile_id, handshake_side::connector, over_tcp};
+    hostile_peer peer{w, a, handshake_side::connector, over_tcp};
     peer.advance_until([&] { return a.heard->ups().size() == 1; });
     { // a half frame, and the end
         const auto bytes = whole(peer, *conformance::numbered_frame(w.pool, 5, {100}), 0);
@@ -309,7 +308,7 @@ BOOST_AUTO_TEST_CASE(a_peer_whose_second_connection_ends_is_lost) {
         BOOST_TEST(send_some(second.get(), {&half, 1}).ok());
     }
     BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
-    BOOST_TEST((a.heard->downs() == downs{{node_id{hostile_id}, errc::lost}}));
+    BOOST_TEST((a.heard->downs() == downs{{peer.identity.node(), errc::lost}}));
     BOOST_TEST(a.heard->frame_count() == 0u);
 }
 

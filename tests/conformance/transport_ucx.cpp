@@ -32,14 +32,13 @@ BOOST_AUTO_TEST_SUITE(ucx_transport)
 
 BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
     ucx_shm_world w;
-    const auto made = w.make({.name = "a", .key = "", .address = "0.0.0.0:0"}, node_id{1});
+    const auto made = w.make({.name = "a", .key = "", .address = "0.0.0.0:0"}, 1);
     BOOST_TEST_REQUIRE(!made.ok());
     BOOST_TEST((made.failure().code() == errc::usage));
-    BOOST_TEST(w.make({.name = "a", .key = "", .address = "127.0.0.1:0"}, node_id{1}).ok());
-    BOOST_TEST((w.make({.name = "a", .address = "127.0.0.1"}, node_id{1}).failure().code() ==
-                errc::usage));
-    BOOST_TEST((w.make({.name = "a", .address = "127.0.0.1:99999"}, node_id{1}).failure().code() ==
-                errc::usage));
+    BOOST_TEST(w.make({.name = "a", .key = "", .address = "127.0.0.1:0"}, 1).ok());
+    BOOST_TEST((w.make({.name = "a", .address = "127.0.0.1"}, 1).failure().code() == errc::usage));
+    BOOST_TEST(
+        (w.make({.name = "a", .address = "127.0.0.1:99999"}, 1).failure().code() == errc::usage));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_no_node_does_not_hold_up_a_connect) {
@@ -92,7 +91,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_peer_that_was_quiet_is_heard_by_a_node_that_is_n
 BOOST_AUTO_TEST_CASE(frames_without_the_right_token_are_dropped_and_counted) {
     ucx_shm_world w;
     node a = w.add("a");
-    hostile_peer hostile{w, a, 1ull << 60};
+    hostile_peer hostile{w, a};
     hostile.advance_until([&] { return a.heard->ups().size() == 1; });
     const frame_ptr f = conformance::numbered_frame(w.pool, 5);
     auto forged = hostile.rightful(*f, 0);
@@ -112,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_malformed_frame_costs_its_sender_the_connection) {
     const auto costs = [](auto spoil) {
         ucx_shm_world w;
         node a = w.add("a");
-        hostile_peer hostile{w, a, 1ull << 60};
+        hostile_peer hostile{w, a};
         hostile.advance_until([&] { return a.heard->ups().size() == 1; });
         auto bytes = hostile.rightful(*conformance::numbered_frame(w.pool, 5, {}, 100), 0);
         std::vector<std::byte> data;
@@ -135,9 +134,9 @@ BOOST_AUTO_TEST_CASE(a_malformed_frame_costs_its_sender_the_connection) {
 
 BOOST_AUTO_TEST_CASE(a_malformed_frame_before_the_verdict_is_a_failed_connect) {
     ucx_shm_world w;
-    w.add("lower");
     node a = w.add("a");
-    hostile_peer hostile{w, a, a.id.value() - 1, handshake_side::acceptor};    // the verdict is its
+    hostile_peer hostile{
+        w, a, handshake_side::acceptor, {.has_lower_id = true}};               // the verdict is its
     auto bytes = hostile.rightful(*conformance::numbered_frame(w.pool, 5), 9); // out of sequence
     hostile.arrived.clear();
     hostile.send(bytes, {});
@@ -152,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_malformed_frame_before_the_verdict_is_a_failed_connect) {
 BOOST_AUTO_TEST_CASE(a_control_message_out_of_turn_ends_the_connection) {
     ucx_shm_world w;
     node a = w.add("a");
-    hostile_peer hostile{w, a, 1ull << 60};
+    hostile_peer hostile{w, a};
     hostile.advance_until([&] { return a.heard->ups().size() == 1; });
     hostile.control->send(verdict_message::accepted);
     BOOST_TEST(w.wait_for([&] { return a.heard->downs().size() == 1; }));
@@ -166,7 +165,7 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
     const auto before = descriptors();
     for (int i = 0; i < 8; ++i) {
         control_connection c{begin_connect(resolve(a.end->address()).value()).value(),
-                             handshake_side::connector, "a key for the tests"};
+                             handshake_side::connector, test_keys};
         std::vector<control_message> arrived;
         const auto advance_until = [&](auto is_there) {
             BOOST_TEST_REQUIRE(w.wait_for([&] {
@@ -175,7 +174,8 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
             }));
         };
         advance_until([&] { return c.proven(); });
-        hello_message hello{{node_id{1ull << 60}, "other", "127.0.0.1:1"}};
+        hello_message hello{{{}, "other", "127.0.0.1:1"}};
+        hello.identity = node_identity{}.prove(c.secrets().name, handshake_side::connector);
         hello.memory = mark.where();
         hello.ucx = ucx_here();
         c.send(hello);
@@ -190,11 +190,11 @@ BOOST_AUTO_TEST_CASE(
     a_node_says_that_it_is_alive_while_a_transfer_is_slow_but_not_once_it_is_stuck) {
     ucx_shm_world w;
     node a = w.add("a");
-    hostile_peer hostile{w, a, 1ull << 60};
+    hostile_peer hostile{w, a};
     hostile.advance_until([&] { return a.heard->ups().size() == 1; });
     hostile.arrived.clear();
     // It never fetches the tensor; what is small completes at its sender all the same.
-    const node_id to{1ull << 60};
+    const node_id to = hostile.identity.node();
     a.end->send(to, conformance::numbered_frame(w.pool, 1, {8u << 20}));
     hostile.advance_until([&] { return hostile.arrived.size() >= 2; });
     w.pass(40s); // 8 MiB at a megabyte per second, and what a peer's memory may take

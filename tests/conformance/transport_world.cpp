@@ -111,8 +111,8 @@ node world::add(const std::string& name) {
 node world::add_with(const node_settings& settings) {
     static std::uint64_t nodes_total = 0;
     node n;
-    n.id = node_id{++nodes_total};
-    auto made = make(settings, n.id);
+    n.id = id_of(++nodes_total);
+    auto made = make(settings, nodes_total);
     BOOST_TEST_REQUIRE(made.ok());
     n.end = std::move(*made);
     BOOST_TEST_REQUIRE(n.end->start(*n.heard).ok());
@@ -142,9 +142,10 @@ sim_world::sim_world()
            {.seed = 11,
             .faults = {.delay_min = 5us, .delay_max = 200us, .drop = 0.05, .duplicate = 0.05}}} {}
 
-result<std::unique_ptr<endpoint>> sim_world::make(const node_settings& settings, node_id id) {
+result<std::unique_ptr<endpoint>> sim_world::make(const node_settings& settings,
+                                                  std::uint64_t number) {
     sim_node_options options;
-    options.self.node = id;
+    options.self.node = id_of(number);
     options.self.name = settings.name;
     options.self.address = settings.address.empty() ? settings.name : settings.address;
     options.key = settings.key;
@@ -237,9 +238,9 @@ class process_echo final : public echo_peer {
 } // namespace
 
 std::unique_ptr<echo_peer> sim_world::start_echo() {
-    const node_id id{++nodes_total_};
-    auto end = make({.name = "echo" + std::to_string(id.value())}, id);
-    return std::make_unique<sim_echo>(net_, std::move(*end), id);
+    const std::uint64_t number = ++nodes_total_;
+    auto end = make({.name = "echo" + std::to_string(number)}, number);
+    return std::make_unique<sim_echo>(net_, std::move(*end), id_of(number));
 }
 
 bool sim_world::wait_for(const std::function<bool()>& condition) {
@@ -254,12 +255,16 @@ void sim_world::settle() {
     events_.run_for(5s);
 }
 
-result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings, node_id id) {
+result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings,
+                                                  std::uint64_t number) {
     ucx_options options;
-    options.self.node = id;
+    options.identity = test::numbered_identity(number);
+    options.self.role = settings.role;
     options.self.name = settings.name;
     options.self.address = settings.address.empty() ? "127.0.0.1:0" : settings.address;
-    options.key = settings.key;
+    options.keys = settings.ring != nullptr
+                       ? settings.ring
+                       : std::make_shared<key_ring>(cluster_keys{settings.key});
     options.pool = &pool;
     options.time = &time_;
     options.transports = transports_;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/numbered_identity.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
@@ -67,7 +68,9 @@ struct node {
 struct node_settings {
     std::string name;
     std::string key = "a key for the tests";
-    std::string address; // empty: the world's choice
+    std::shared_ptr<key_ring> ring = nullptr; // of UCX's nodes, in the place of `key`
+    peer_role role = peer_role::member;       // of UCX's nodes
+    std::string address;                      // empty: the world's choice
     send_bounds bounds;
     duration handshake_timeout = std::chrono::seconds{20}; // where there is one
     std::size_t handshakes_max = 64;
@@ -90,7 +93,10 @@ class world {
   public:
     virtual ~world() = default;
 
-    virtual result<std::unique_ptr<endpoint>> make(const node_settings& settings, node_id id) = 0;
+    // The endpoint of the node with this number, and its id.
+    virtual result<std::unique_ptr<endpoint>> make(const node_settings& settings,
+                                                   std::uint64_t number) = 0;
+    virtual node_id id_of(std::uint64_t number) const { return node_id{number}; }
     virtual std::unique_ptr<echo_peer> start_echo() = 0;
     // Runs or waits until `condition` holds; false if it does not within what should be plenty.
     virtual bool wait_for(const std::function<bool()>& condition) = 0;
@@ -110,7 +116,8 @@ class world {
 class sim_world final : public world {
   public:
     sim_world();
-    result<std::unique_ptr<endpoint>> make(const node_settings& settings, node_id id) override;
+    result<std::unique_ptr<endpoint>> make(const node_settings& settings,
+                                           std::uint64_t number) override;
     std::unique_ptr<echo_peer> start_echo() override;
     bool wait_for(const std::function<bool()>& condition) override;
     void settle() override;
@@ -139,7 +146,11 @@ class ucx_world : public world {
   public:
     explicit ucx_world(ucx_transports transports, sealing seals = sealing::between_machines)
         : transports_{transports}, seals_{seals} {}
-    result<std::unique_ptr<endpoint>> make(const node_settings& settings, node_id id) override;
+    result<std::unique_ptr<endpoint>> make(const node_settings& settings,
+                                           std::uint64_t number) override;
+    node_id id_of(std::uint64_t number) const override {
+        return test::numbered_identity(number).node();
+    }
     std::unique_ptr<echo_peer> start_echo() override;
     bool wait_for(const std::function<bool()>& condition) override;
     void settle() override;

@@ -269,7 +269,7 @@ class Cluster(TroupeTest):
         _, open_to_all = self.node(name="b")
         wrong = self.write("wrong.key", "another key that is long")
         os.chmod(wrong, 0o600)
-        for address, key, said in ((guarded, [], "a key is wanted"), (guarded, ["--key", wrong], "the keys differ"),
+        for address, key, said in ((guarded, [], "the keys differ"), (guarded, ["--key", wrong], "the keys differ"),
                                    (open_to_all, ["--key", wrong], "the keys differ")):
             for command in (["run", self.app(), "--cluster", address], ["node", "--join", address],
                             ["status", address], ["inspect", address]):

@@ -29,6 +29,8 @@ BRIEF = [*SYNTHETIC, "--set", "train.epochs=1"]
 RUN = {
     "export PATH=$PWD/build/tools/troupe:$PATH": [],
     "head -c 32 /dev/urandom | base64 > cluster.key && chmod 600 cluster.key": [],
+    "for role in member run observe; do echo $role $(head -c 32 /dev/urandom | base64); done > roles.key && chmod 600 roles.key": [],
+    "grep -v ^member roles.key > runs.key && grep ^observe roles.key > observers.key && chmod 600 runs.key observers.key": [],
     "troupe run apps/fashion_mnist/pipedream.yaml": BRIEF,
     "troupe run apps/fashion_mnist/pipedream.yaml --nodes 2": BRIEF,
     "troupe run apps/fashion_mnist/pipedream.yaml --nodes 2 --json": BRIEF,

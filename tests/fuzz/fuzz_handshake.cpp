@@ -8,11 +8,12 @@ namespace troupe::fuzz {
 
 namespace {
 
-constexpr std::string_view key = "0123456789abcdef";
+const std::vector<cluster_key> keys{{"0123456789abcdef", peer_role::member},
+                                    {"fedcba9876543210", peer_role::client}};
 constexpr secret_key ephemerals[] = {{std::byte{8}}, {std::byte{16}}}; // the same in all inputs
 
 handshake of(handshake_side side) {
-    return {side, key, ephemerals[static_cast<std::size_t>(side)]};
+    return {side, keys, ephemerals[static_cast<std::size_t>(side)]};
 }
 
 class arriving {
@@ -91,7 +92,7 @@ std::vector<std::string> sound_inputs() {
     std::string to_connector = '\0' + text_of(answer);
     std::string to_acceptor = '\1' + text_of(opening);
     sealed_messages of_acceptor{a.secrets()}, of_connector{c.secrets()};
-    const hello_message hello{.self = {node_id{7}, "left", "127.0.0.1:4242"}, .tcp = true};
+    const hello_message hello{.self = {{}, "left", "127.0.0.1:4242"}, .tcp = true};
     for (const control_message& m : {control_message{hello}, control_message{alive_message{}}}) {
         to_connector += text_of(of_acceptor.seal(write_control(m)));
         to_acceptor += text_of(of_connector.seal(write_control(m)));

@@ -44,7 +44,8 @@ int main(int count, char** arguments) {
     if (count != 3)
         return 2;
     const bool connects = arguments[1] == std::string{"connector"};
-    handshake ours{connects ? handshake_side::connector : handshake_side::acceptor, arguments[2],
+    handshake ours{connects ? handshake_side::connector : handshake_side::acceptor,
+                   {{arguments[2]}},
                    draw_token()};
     say(ours.begin());
     bytes in;

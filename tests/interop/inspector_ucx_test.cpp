@@ -25,12 +25,11 @@ const std::string cluster_key = "a key of sixteen bytes and more";
 class real_node {
   public:
     real_node(const std::string& name, const std::string& join) {
-        const node_id id = draw_node_id();
         ucx_options ucx;
-        ucx.self.node = id;
+        const node_id id = ucx.identity.node();
         ucx.self.name = name;
         ucx.self.address = "127.0.0.1:0";
-        ucx.key = cluster_key;
+        ucx.keys = std::make_shared<key_ring>(cluster_keys{cluster_key});
         ucx.pool = &pool_;
         ucx.time = &time_;
         network_ = make_ucx_endpoint(std::move(ucx)).value();
@@ -99,8 +98,8 @@ struct outcome {
 outcome look(const std::string& address, const std::vector<std::string>& view,
              inspect_options options = {}) {
     options.address = address;
-    if (options.key.empty())
-        options.key = cluster_key;
+    if (!options.keys.has_key())
+        options.keys = cluster_keys{cluster_key};
     BOOST_TEST_REQUIRE(parse_view(view, options).ok());
     std::ostringstream out;
     std::ostringstream talk;
@@ -161,7 +160,7 @@ BOOST_AUTO_TEST_CASE(an_exported_trace_keeps_the_rules_of_the_viewers) {
 
 BOOST_AUTO_TEST_CASE(a_wrong_key_and_a_dead_address_are_code_3) {
     inspect_options wrong;
-    wrong.key = "another key of sixteen bytes";
+    wrong.keys = cluster_keys{"another key of sixteen bytes"};
     const outcome refused = look(a.address(), {}, wrong);
     BOOST_TEST(refused.code == 3);
     BOOST_TEST(std::ranges::count(refused.talk, '\n') == 1);

@@ -59,7 +59,7 @@ int report(const error& failure, const inspect_options& options, std::ostream& t
 int inspect(const inspect_options& given, std::ostream& out, std::ostream& talk) {
     const auto made = make_observer_network({.program = "inspector",
                                              .address = given.address,
-                                             .key = given.key,
+                                             .keys = given.keys,
                                              .transports = given.transports,
                                              .seals = given.seals,
                                              .connect_timeout = given.patience});

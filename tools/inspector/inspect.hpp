@@ -45,7 +45,7 @@ enum class view_kind : std::uint8_t {
 
 struct inspect_options {
     std::string address; // HOST:PORT of any node; the other members are learned from it
-    std::string key; // the cluster's key itself, not the file; may be empty on a loopback address
+    cluster_keys keys;   // with one for observers; none at all for nodes on loopback addresses
     ucx_transports transports = ucx_transports::automatic; // the same as the nodes', likewise:
     sealing seals = sealing::between_machines;
 

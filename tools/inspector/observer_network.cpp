@@ -15,14 +15,13 @@ make_observer_network(const observer_network_options& options) {
     if (!own)
         return own.failure();
     auto made = std::make_unique<observer_network>();
-    made->self = draw_node_id();
     made->address = *address;
     ucx_options ucx;
-    ucx.self = {.node = made->self,
-                .name = options.program + "-" + hex_text(made->self.value()),
-                .address = options.key.empty() ? "127.0.0.1:0" : *own,
+    made->self = ucx.identity.node();
+    ucx.self = {.name = options.program + "-" + hex_text(made->self.value()),
+                .address = !options.keys.has_key() ? "127.0.0.1:0" : *own,
                 .role = peer_role::observer};
-    ucx.key = options.key;
+    ucx.keys = std::make_shared<key_ring>(options.keys);
     ucx.transports = options.transports;
     ucx.seals = options.seals;
     ucx.pool = &made->pool;

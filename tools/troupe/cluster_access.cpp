@@ -1,6 +1,8 @@
 #include "tools/troupe/cluster_access.hpp"
 
+#include "tools/troupe/own_key.hpp"
 #include "transport/handshake/key_file.hpp"
+#include "transport/ucx/socket.hpp"
 
 namespace troupe::cli {
 
@@ -20,14 +22,27 @@ result<ucx_transports> parse_transport(const std::string& text) {
 
 } // namespace
 
-result<cluster_access> open_access(const access_choice& choice) {
-    cluster_access access;
-    if (!choice.key_file.empty()) {
-        auto key = read_key_file(choice.key_file);
-        if (!key)
-            return key.failure();
-        access.key = std::move(*key);
+result<cluster_keys> open_keys(const access_choice& choice, peer_role role, const std::string& at) {
+    if (choice.key_file.empty()) {
+        const auto address = resolve(at); // who listens or connects says what is wrong with it
+        return address && address->is_loopback() ? own_key() : cluster_keys{};
     }
+    auto keys = read_key_file(choice.key_file);
+    if (keys && keys->offered_by(role) == nullptr)
+        return error{errc::usage, "key file " + choice.key_file + " has no key for " +
+                                      std::string{people_of(role)} + ", and " +
+                                      std::string{one_of(role)} + " needs one: a line '" +
+                                      std::string{word_of(role)} + " KEY'"};
+    return keys;
+}
+
+result<cluster_access> open_access(const access_choice& choice, peer_role role,
+                                   const std::string& at) {
+    cluster_access access;
+    auto keys = open_keys(choice, role, at);
+    if (!keys)
+        return keys.failure();
+    access.keys = std::move(*keys);
     const auto transports = parse_transport(choice.transport);
     if (!transports)
         return transports.failure();

@@ -16,10 +16,10 @@ constexpr int export_seconds_max = 3600;
 
 int inspect_cluster(const inspect_words& given) {
     inspector::inspect_options options = given.what;
-    const auto access = open_access(given.access);
+    const auto access = open_access(given.access, peer_role::observer, options.address);
     if (!access)
         return report(access.failure());
-    options.key = access->key;
+    options.keys = access->keys;
     options.transports = access->transports;
     options.seals = access->seals;
     if (!(given.seconds >= 0 && given.seconds <= export_seconds_max)) // also what is not a number

@@ -86,12 +86,19 @@ result<void> check_reachable(const node_choice& node) {
                                   (own ? ", as in --listen " + *own : std::string{})};
 }
 
+// The sentence for the log on what has become of the keys.
+std::string after_hangup(node_host& host, const access_choice& access) {
+    const auto read = host.read_keys_again();
+    return read ? "new connections use the keys that are in " + access.key_file + " now"
+                : "SIGHUP: the keys stay as they were: " + read.failure().message();
+}
+
 } // namespace
 
 int node(const node_options_cli& options, job_table jobs) {
     if (options.node.devices.empty())
         return report({errc::usage, "--devices: a node offers at least one device, as in cpu:1"});
-    ignore_hangup(); // a node serves other terminals than the one that it was started from
+    note_hangups(); // a node serves other terminals than the one that it was started from
     if (options.node.heartbeat.timeout < 2 * options.node.heartbeat.interval)
         return report(
             {errc::usage, "--heartbeat-timeout-ms: must be at least twice --heartbeat-ms"});
@@ -129,6 +136,8 @@ int node(const node_options_cli& options, job_table jobs) {
     pollfd signal{signal_descriptor(), POLLIN, 0};
     while (stop_signals() == 0) {
         poll(&signal, 1, options.quiet ? -1 : node_log::log_interval_ms);
+        if (take_hangup() && !options.node.access.key_file.empty())
+            log.say(after_hangup(running, options.node.access));
         log.print();
     }
     if (!options.quiet)

@@ -109,6 +109,9 @@ struct node_host::parts {
     std::vector<std::shared_ptr<device>> devices;
     std::map<std::string, std::string> models; // of GPUs, by device
     std::shared_ptr<device> io;
+    access_choice access;
+    peer_role own_role = peer_role::member;
+    std::shared_ptr<key_ring> keys;
     std::unique_ptr<endpoint> network;
     std::unique_ptr<thread_timers> timers;
     std::unique_ptr<node_runtime> runtime;
@@ -132,7 +135,7 @@ struct node_host::parts {
     }
 
     result<void> make_devices(const node_choice& choice);
-    result<void> make_network(const node_host_options& options, node_id id);
+    result<node_id> make_network(const node_host_options& options);
     result<void> join(const node_host_options& options);
 };
 
@@ -180,22 +183,27 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
     return {};
 }
 
-result<void> node_host::parts::make_network(const node_host_options& options, node_id id) {
+// The id of the node that has the network.
+result<node_id> node_host::parts::make_network(const node_host_options& options) {
     const node_choice& choice = options.node;
-    auto access = open_access(choice.access);
-    if (!access)
-        return access.failure();
+    auto opened = open_access(choice.access, options.role, choice.listen);
+    if (!opened)
+        return opened.failure();
+    access = choice.access;
+    own_role = options.role;
+    keys = std::make_shared<key_ring>(std::move(opened->keys));
     const std::uint64_t bytes = choice.memory_mb << 20;
     auto source = host_memory();
     pool = source ? std::make_unique<memory_pool>(bytes, std::move(source), memory_kind::host)
                   : std::make_unique<memory_pool>(bytes);
     ucx_options ucx;
-    ucx.self = {id, name, choice.listen, options.role};
-    ucx.key = access->key;
+    ucx.self = {{}, name, choice.listen, options.role};
+    const node_id id = ucx.identity.node();
+    ucx.keys = keys;
     ucx.pool = pool.get();
     ucx.time = &time;
-    ucx.transports = access->transports;
-    ucx.seals = access->seals;
+    ucx.transports = opened->transports;
+    ucx.seals = opened->seals;
     ucx.log = options.log;
     // A run ends with short messages; a peer that hangs must not keep its user waiting.
     if (options.role == peer_role::client)
@@ -204,7 +212,7 @@ result<void> node_host::parts::make_network(const node_host_options& options, no
     if (!made)
         return made.failure();
     network = std::move(made).value();
-    return {};
+    return id;
 }
 
 result<void> node_host::parts::join(const node_host_options& options) {
@@ -260,14 +268,14 @@ result<std::unique_ptr<node_host>> node_host::start(const node_host_options& opt
     p->name = choice.name.empty() ? default_name(choice.listen) : choice.name;
     if (auto fits = check_name(p->name); !fits)
         return fits.failure();
-    const node_id id = draw_node_id();
     if (auto made = p->make_devices(choice); !made)
         return made.failure();
-    if (auto made = p->make_network(options, id); !made)
-        return made.failure();
+    const auto id = p->make_network(options);
+    if (!id)
+        return id.failure();
     p->timers = std::make_unique<thread_timers>();
     node_options node;
-    node.node = id;
+    node.node = *id;
     node.name = p->name;
     node.time = &p->time;
     node.timers = p->timers.get();
@@ -299,6 +307,14 @@ const std::string& node_host::name() const noexcept {
 }
 std::shared_ptr<device> node_host::io() {
     return parts_->io;
+}
+
+result<void> node_host::read_keys_again() {
+    auto keys = open_keys(parts_->access, parts_->own_role, address());
+    if (!keys)
+        return keys.failure();
+    parts_->keys->replace(std::move(*keys));
+    return {};
 }
 
 result<std::vector<member_info>> node_host::members() {

@@ -44,6 +44,10 @@ class node_host {
     // A background thread for files and batches, apart from the devices.
     std::shared_ptr<device> io();
 
+    // Reads the file of --key again: new connections use its keys, those that stand stay. After an error the node keeps the
+    // keys that it has. The errors of open_keys().
+    result<void> read_keys_again();
+
     // The members of the cluster by name, this node included.
     result<std::vector<member_info>> members();
 

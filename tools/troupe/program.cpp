@@ -129,7 +129,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, cli::chosen_jobs& 
             "with commas between them: cpu:1,cuda:0.")
         ->capture_default_str();
     node_command->add_option("--key", node.node.access.key_file,
-                             "File with the cluster's key; needed off the loopback address.");
+                             "File with the cluster's keys; needed off the loopback address.");
     cli::add_transport(node_command, node.node.access);
     add_memory(node_command, node.node.memory_mb);
     add_gpu_memory(node_command, node.node.gpu_memory_mb);

@@ -46,10 +46,10 @@ std::optional<error> watch_over(reporter& reports, node_runtime& runtime, actor_
 int export_trace(const run_options& options, const std::string& address) {
     inspector::inspect_options inspect;
     inspect.address = address;
-    const auto access = open_access(options.access);
+    const auto access = open_access(options.access, peer_role::observer, address);
     if (!access)
         return report(access.failure());
-    inspect.key = access->key;
+    inspect.keys = access->keys;
     inspect.transports = access->transports;
     inspect.seals = access->seals;
     inspect.view = inspector::view_kind::export_trace;
@@ -162,9 +162,12 @@ int run_job(const run_options& options, job& what, run_nodes& nodes) {
 } // namespace
 
 int run(const run_options& options, job_table jobs) {
-    if (!options.trace_file.empty())
+    if (!options.trace_file.empty()) {
         if (auto writable = inspector::check_trace_file(options.trace_file); !writable)
             return refuse(options, writable.failure().in("--trace"));
+        if (auto usable = open_access(options.access, peer_role::observer, ""); !usable)
+            return refuse(options, usable.failure().in("--trace"));
+    }
     const auto settings = settings_of(options);
     if (!settings)
         return refuse(options, settings.failure());

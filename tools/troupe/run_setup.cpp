@@ -57,8 +57,9 @@ result<run_nodes> bring_together(const run_options& options, const job& of, job_
         host.node.listen = *listen;
     }
     if (options.nodes > 0) {
-        // A fault of the key is told once, by the run, and not by each child.
-        if (const auto usable = open_access(options.access); !usable)
+        // A fault of the keys is told once, by the run, and not by each child.
+        if (const auto usable = open_access(options.access, peer_role::member, host.node.listen);
+            !usable)
             return usable.failure();
         auto children = child_nodes::start(
             {options.nodes, options.access, options.memory_mb, options.no_trace, options.modules});

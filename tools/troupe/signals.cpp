@@ -14,6 +14,7 @@ namespace {
 
 std::atomic<int> count{0};
 std::atomic<int> last{0};
+std::atomic<bool> hung_up{false};
 std::atomic<std::int64_t> first_ns{0}; // when the first one came, on the steady clock; 0: none has
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "a handler takes no lock");
 constexpr std::int64_t together_ns = 300'000'000;
@@ -25,6 +26,12 @@ std::int64_t steady_ns() {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+void wake_up() {
+    const char byte = 1;
+    [[maybe_unused]] const auto written =
+        write(wake[1], &byte, 1); // full: somebody will wake up anyway
+}
+
 void note(int signal) {
     const std::int64_t now_ns = steady_ns();
     std::int64_t before_ns = 0;
@@ -32,9 +39,12 @@ void note(int signal) {
         return;
     last.store(signal);
     count.fetch_add(1);
-    const char byte = 1;
-    [[maybe_unused]] const auto written =
-        write(wake[1], &byte, 1); // full: somebody will wake up anyway
+    wake_up();
+}
+
+void note_hangup(int) {
+    hung_up.store(true);
+    wake_up();
 }
 
 bool hangup_was_ignored = false;
@@ -59,7 +69,7 @@ void install_signal_handlers() {
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
     if (hangup_was_ignored)
-        ignore_hangup();
+        std::signal(SIGHUP, SIG_IGN);
     else
         sigaction(SIGHUP, &action,
                   nullptr); // the terminal is gone; UCX would take it as the wish to debug it
@@ -67,8 +77,18 @@ void install_signal_handlers() {
     std::signal(SIGXFSZ, SIG_IGN); // a file at its limit is an error of writing like others
 }
 
-void ignore_hangup() {
-    std::signal(SIGHUP, SIG_IGN);
+void note_hangups() {
+    struct sigaction action {};
+    action.sa_handler = note_hangup;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGHUP, &action, nullptr);
+}
+
+bool take_hangup() noexcept {
+    char bytes[64];
+    while (read(wake[0], bytes, sizeof bytes) > 0) {
+    }
+    return hung_up.exchange(false);
 }
 
 int stop_signals() noexcept {

@@ -9,15 +9,17 @@ namespace troupe::cli {
 // ignored if the program was started so, as by nohup.
 void install_signal_handlers();
 
-// From now on SIGHUP changes nothing.
-void ignore_hangup();
+// From now on SIGHUP is no stop signal, also where the program was started with it ignored: take_hangup() tells of it.
+void note_hangups();
+// Whether one has come since the last call. Empties the descriptor.
+bool take_hangup() noexcept;
 
 // The number of stop signals so far, and the last one's number (0: none). A signal within 0.3 s of the first belongs to it,
 // since `timeout` and batch systems send one to a program and one to its group.
 int stop_signals() noexcept;
 int last_signal() noexcept;
 
-// Becomes readable when a signal comes; for poll().
+// Becomes readable when a signal comes, and stays so until take_hangup(); for poll().
 int signal_descriptor() noexcept;
 
 } // namespace troupe::cli

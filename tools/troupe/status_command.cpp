@@ -41,12 +41,12 @@ result<std::vector<linked_member>> read_list(proto::MemberList::Reader list) {
 }
 
 result<std::vector<linked_member>> ask_members(const status_options& options) {
-    const auto access = open_access(options.access);
+    const auto access = open_access(options.access, peer_role::observer, options.address);
     if (!access)
         return access.failure();
     const auto made = inspector::make_observer_network({.program = "status",
                                                         .address = options.address,
-                                                        .key = access->key,
+                                                        .keys = access->keys,
                                                         .transports = access->transports,
                                                         .seals = access->seals});
     if (!made)

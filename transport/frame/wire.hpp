@@ -19,7 +19,7 @@
 namespace troupe::wire {
 
 inline constexpr std::uint32_t magic = 0x46505254; // "TRPF"
-inline constexpr std::uint16_t version = 5;
+inline constexpr std::uint16_t version = 6;
 inline constexpr std::size_t header_bytes = 64;
 inline constexpr std::size_t alignment = 64; // of a tensor within the tensor section
 inline constexpr std::uint64_t traversal_words_max = 8 * limits::frame_words_max;

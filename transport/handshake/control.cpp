@@ -25,10 +25,20 @@ capnp::Data::Reader as_data(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }
 
+// False if they are not as many bytes.
+template <std::size_t Size>
+bool copy(capnp::Data::Reader from, std::array<std::byte, Size>& to) {
+    if (from.size() != to.size())
+        return false;
+    std::memcpy(to.data(), from.begin(), to.size());
+    return true;
+}
+
 void write(proto::Control::Builder out, const hello_message& m) {
     auto hello = out.initHello();
     hello.setVersion(wire::version);
-    hello.setNode(m.self.node.value());
+    hello.setIdentity(as_data(m.identity.key));
+    hello.setSignature(as_data(m.identity.signature));
     hello.setName(m.self.name);
     hello.setAddress(m.self.address);
     hello.setRole(to_proto(m.self.role));
@@ -86,8 +96,6 @@ result<control_message> read(proto::Hello::Reader hello) {
         return error{errc::refused, "the other node speaks version " +
                                         std::to_string(hello.getVersion()) +
                                         ", this build version " + std::to_string(wire::version)};
-    if (hello.getNode() == 0)
-        return malformed("a node without an id");
     const std::string name = hello.getName();
     const std::string address = hello.getAddress();
     if (!is_printable_name(name, limits::name_bytes_max) ||
@@ -97,14 +105,15 @@ result<control_message> read(proto::Hello::Reader hello) {
     if (!role)
         return role.failure();
     hello_message m;
-    m.self = {node_id{hello.getNode()}, name, address, *role};
+    m.self = {{}, name, address, *role};
+    if (!copy(hello.getIdentity(), m.identity.key) ||
+        !copy(hello.getSignature(), m.identity.signature))
+        return malformed("an identity or a signature that is not one");
     if (hello.hasMemory()) {
         const auto memory = hello.getMemory();
-        const auto token = memory.getToken();
         m.memory = {memory.getProcess(), memory.getDescriptor(), {}};
-        if (token.size() != m.memory->token.size())
-            return malformed("a token of " + std::to_string(token.size()) + " bytes");
-        std::memcpy(m.memory->token.data(), token.begin(), token.size());
+        if (!copy(memory.getToken(), m.memory->token))
+            return malformed("a token of " + std::to_string(memory.getToken().size()) + " bytes");
     }
     m.rdma = hello.getRdma();
     m.tcp = hello.getTcp();

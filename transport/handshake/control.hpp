@@ -13,6 +13,7 @@
 
 #include "transport/endpoint.hpp"
 #include "transport/handshake/handshake.hpp"
+#include "transport/handshake/identity.hpp"
 
 namespace troupe {
 
@@ -33,7 +34,8 @@ struct memory_mark {
 };
 
 struct hello_message {
-    peer_info self;
+    peer_info self; // without the node's id, which its identity gives (admission.hpp)
+    identity_proof identity;
     std::optional<memory_mark> memory; // none: it uses no shared memory
     bool rdma = false;
     bool tcp = false;

@@ -79,12 +79,20 @@ bool same_token(const wire::connection_token& a, const wire::connection_token& b
     return sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-handshake::handshake(handshake_side side, std::string_view cluster_key, const secret_key& ephemeral)
-    : side_{side}, has_key_{!cluster_key.empty()}, noise_{side_of(side), noise_key(cluster_key),
-                                                          prefix_of(status_proof), ephemeral} {}
+handshake::handshake(handshake_side side, const std::vector<cluster_key>& keys,
+                     const secret_key& ephemeral)
+    : side_{side}, has_key_{!keys.empty() && !keys.front().secret.empty()} {
+    TROUPE_CHECK(!keys.empty(), "a side holds a key, if only the empty one");
+    const std::size_t held = side == handshake_side::connector ? 1 : keys.size();
+    for (const cluster_key& key : std::span{keys}.first(held)) {
+        noise_.emplace_back(side_of(side), noise_key(key.secret), prefix_of(status_proof),
+                            ephemeral);
+        key_for_.push_back(key.role);
+    }
+}
 
 std::vector<std::byte> handshake::begin() {
-    return side_ == handshake_side::connector ? with_prefix(noise_.write())
+    return side_ == handshake_side::connector ? with_prefix(noise_.front().write())
                                               : std::vector<std::byte>{};
 }
 
@@ -124,14 +132,19 @@ result<std::vector<std::byte>> handshake::admit_prefix(std::span<const std::byte
 }
 
 result<std::vector<std::byte>> handshake::admit_rest(std::span<const std::byte> in) {
-    if (!noise_.read(in)) {
+    // All are tried, so that the time tells nobody which key it was.
+    std::size_t proven = noise_.size();
+    for (std::size_t key = 0; key < noise_.size(); ++key)
+        if (noise_[key].read(in))
+            proven = key;
+    if (proven == noise_.size()) {
         refused_key_ = true;
         return other_key();
     }
     std::vector<std::byte> answer;
     if (side_ == handshake_side::acceptor)
-        answer = with_prefix(noise_.write());
-    derive();
+        answer = with_prefix(noise_[proven].write());
+    derive(proven);
     return answer;
 }
 
@@ -148,9 +161,12 @@ std::vector<std::byte> handshake::last_words() const {
 
 // No more can be said: a proof only shows whether it fits.
 error handshake::other_key() const {
-    return {errc::refused,
-            has_key_ ? "the keys differ; give both sides the same file by --key FILE, or neither"
-                     : "a key is wanted; give the cluster's by --key FILE"};
+    return {
+        errc::refused,
+        has_key_
+            ? "the keys differ; give both sides the same file by --key FILE, or start both as one "
+              "user without it"
+            : "a key is wanted; give the cluster's by --key FILE"};
 }
 
 const session_secrets& handshake::secrets() const {
@@ -158,9 +174,9 @@ const session_secrets& handshake::secrets() const {
     return secrets_;
 }
 
-void handshake::derive() {
-    const auto agreed = noise_.finish("troupe frame tokens");
-    const auto of_frames = noise_.finish("troupe frame keys");
+void handshake::derive(std::size_t key) {
+    const auto agreed = noise_[key].finish("troupe frame tokens");
+    const auto of_frames = noise_[key].finish("troupe frame keys");
     const auto token_of = [](const secret_key& secret) {
         wire::connection_token token;
         std::copy_n(secret.begin(), token.size(), token.begin());
@@ -171,7 +187,9 @@ void handshake::derive() {
                 token_of(agreed.send_extra),
                 token_of(agreed.receive_extra),
                 of_frames.send_extra,
-                of_frames.receive_extra};
+                of_frames.receive_extra,
+                noise_[key].name(),
+                key_for_[key]};
     step_ = step::done;
 }
 

@@ -10,12 +10,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "schemas/base/error.hpp"
 #include "transport/frame/wire.hpp"
+#include "transport/handshake/cluster_keys.hpp"
 #include "transport/handshake/noise.hpp"
 
 namespace troupe {
@@ -30,7 +31,7 @@ random_token draw_token();
 // Compares in constant time.
 bool same_token(const wire::connection_token& a, const wire::connection_token& b) noexcept;
 
-// The secrets that both sides share after the proof.
+// Both sides share this after the proof.
 struct session_secrets {
     secret_key send_key;
     secret_key receive_key;
@@ -38,12 +39,16 @@ struct session_secrets {
     wire::connection_token receive_token; // of the frames that it accepts
     secret_key frame_send_key;            // of a second connection, for the frames on it
     secret_key frame_receive_key;
+    noise_hash name;                      // of the connection; not secret
+    std::optional<peer_role> key_for;     // whom the key that was proven lets in; none: everybody
 };
 
 class handshake {
   public:
-    // `ephemeral`: random bytes that are used for nothing else.
-    handshake(handshake_side side, std::string_view cluster_key, const secret_key& ephemeral);
+    // A connector offers the first of the keys, an acceptor takes any of them; at least one. `ephemeral`: random bytes
+    // that are used for nothing else.
+    handshake(handshake_side side, const std::vector<cluster_key>& keys,
+              const secret_key& ephemeral);
 
     // The first bytes to send: the connector's opening; none from an acceptor. Call once.
     std::vector<std::byte> begin();
@@ -68,13 +73,15 @@ class handshake {
     result<std::vector<std::byte>> admit_prefix(std::span<const std::byte> in);
     result<std::vector<std::byte>> admit_rest(std::span<const std::byte> in);
     error other_key() const;
-    void derive();
+    void derive(std::size_t key);
 
     handshake_side side_;
     step step_ = step::want_prefix;
     bool has_key_;
     bool refused_key_ = false;
-    noise_handshake noise_;
+    // One for each key: which of them the connector has offered shows when its opening has come.
+    std::vector<noise_handshake> noise_;
+    std::vector<std::optional<peer_role>> key_for_;
     session_secrets secrets_{};
 };
 

@@ -12,9 +12,9 @@ constexpr int messages_per_advance = 16;
 } // namespace
 
 control_connection::control_connection(file_descriptor socket, handshake_side side,
-                                       const std::string& cluster_key)
+                                       const std::vector<cluster_key>& keys)
     : socket_{std::move(socket)}, connecting_{side == handshake_side::connector}, side_{side},
-      handshake_{side, cluster_key, draw_token()} {
+      handshake_{side, keys, draw_token()} {
     queue(handshake_.begin());
 }
 

@@ -114,9 +114,12 @@ void control_plane::drop_unfinished() {
 control_plane::connection& control_plane::add(file_descriptor socket, handshake_side side,
                                               duration timeout) {
     const std::uint64_t id = next_id_++;
+    const cluster_keys keys = options_.keys->now();
     connection c;
     c.id = id;
-    c.wire = std::make_unique<control_connection>(std::move(socket), side, options_.key);
+    c.wire = std::make_unique<control_connection>(
+        std::move(socket), side,
+        side == handshake_side::acceptor ? keys.all() : std::vector{*keys.offered_by(self_.role)});
     c.side = side;
     c.heard_at = options_.time->now();
     c.deadline = c.heard_at + timeout;
@@ -243,7 +246,8 @@ void control_plane::say_hello(connection& c) {
     c.peer = std::make_shared<ucx_peer>(options_.bounds);
     c.peer->send_token = c.wire->secrets().send_token;
     c.peer->receive_token = c.wire->secrets().receive_token;
-    c.wire->send(hello_message{self_, means_.mark(), means_.routes().rdma, means_.routes().tcp,
+    c.wire->send(hello_message{self_, options_.identity.prove(c.wire->secrets().name, c.side),
+                               means_.mark(), means_.routes().rdma, means_.routes().tcp,
                                ucx_here(), seals(c)});
 }
 

@@ -2,7 +2,8 @@
 // of one pair, and notices through the TCP connection that a peer's process has ended.
 //
 // Of two nodes the one with the lower id decides: it accepts the first proven connection of the pair and declares all
-// others duplicates. So two nodes that connect to each other at the same time end up with one connection.
+// others duplicates. So two nodes that connect to each other at the same time end up with one connection. None replaces one
+// that stands: who has lost it gets another once this node has noticed its end too.
 //
 // Threads: the progress thread (listen() before it runs).
 #pragma once

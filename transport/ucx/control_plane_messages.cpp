@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "transport/handshake/admission.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 #include "transport/ucx/ucx_means.hpp"
 
@@ -25,17 +26,29 @@ error other_sealing(bool seals_there) {
                                "; give --plain to both, or better to neither"};
 }
 
+handshake_side other(handshake_side side) {
+    return side == handshake_side::connector ? handshake_side::acceptor : handshake_side::connector;
+}
+
 } // namespace
 
 void control_plane::admit(connection& c, const hello_message& hello) {
     if (c.state != phase::hello)
         return end(c.id, error{errc::protocol, "a second hello"});
+    const auto proven = admitted(hello, c.wire->secrets(), other(c.side));
+    if (!proven) {
+        if (options_.log)
+            options_.log("who calls itself " + hello.self.name + " at " +
+                         remote_address(c.wire->descriptor()).text() +
+                         " is refused: " + proven.failure().message());
+        return give_up(c, proven.failure());
+    }
     if (c.side == handshake_side::acceptor)
         say_hello(c);
     ucx_peer& peer = *c.peer;
-    if (hello.self.node == self_.node)
+    if (proven->node == self_.node)
         return end(c.id, error{errc::refused, "this address is the node itself"});
-    peer.info = hello.self;
+    peer.info = *proven;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
     c.has_other_ucx = hello.ucx != ucx_here();
     c.seals_there = hello.seals;
@@ -109,9 +122,10 @@ void control_plane::admit(connection& c, verdict_message verdict) {
         return end(c.id, error{errc::protocol, "a verdict out of turn"});
     if (verdict == verdict_message::duplicate)
         return end_duplicate(c);
-    // The other node has at most one connection: it has lost the earlier one.
-    if (const auto old = up_.find(c.peer->info.node); old != up_.end())
-        end(old->second, error{errc::lost, "it has made a new connection"});
+    // The other node has lost the earlier one, and comes back once this node has noticed it too.
+    if (up_.contains(c.peer->info.node))
+        return give_up(c, {errc::refused, "the earlier connection of these two nodes has not ended "
+                                          "on this side; try again later"});
     become_up(c);
 }
 

@@ -17,13 +17,15 @@ constexpr rlim_t descriptors_min = 64; // 17, and 8 for a link, with some to spa
 result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
     TROUPE_CHECK(options.pool != nullptr && options.time != nullptr,
                  "an endpoint has a pool and a time source");
-    TROUPE_CHECK(options.self.node.value() != 0 && !options.self.name.empty(),
-                 "a node has an id and a name");
+    TROUPE_CHECK(!options.self.name.empty(), "a node has a name");
+    const cluster_keys keys = options.keys->now();
+    TROUPE_CHECK(keys.offered_by(options.self.role) != nullptr, "a node has a key for its role");
+    options.self.node = options.identity.node();
     const auto listen = resolve(options.self.address);
     if (!listen)
         return error{errc::usage, "cannot listen on " + options.self.address + ": " +
                                       listen.failure().message()};
-    if (options.key.empty() && !listen->is_loopback())
+    if (!keys.has_key() && !listen->is_loopback())
         return error{
             errc::usage,
             "listening on " + options.self.address +

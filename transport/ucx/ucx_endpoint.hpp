@@ -18,6 +18,8 @@
 
 #include "schemas/base/time_source.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/handshake/cluster_keys.hpp"
+#include "transport/handshake/identity.hpp"
 #include "transport/send_window.hpp"
 #include "transport/tcp/sealed_stream.hpp"
 
@@ -39,9 +41,12 @@ enum class sealing : std::uint8_t {
 };
 
 struct ucx_options {
-    // Node and name must be set; the address is where to listen, HOST:PORT, port 0 for a free one.
+    // The name must be set; the address is where to listen, HOST:PORT, port 0 for a free one. The node's id is that of the
+    // identity, which is drawn for each endpoint.
     peer_info self;
-    std::string key;             // the cluster's key; may be empty on a loopback address only
+    node_identity identity;
+    // At all times one for the node's role; none at all on a loopback address only.
+    std::shared_ptr<const key_ring> keys = std::make_shared<key_ring>(cluster_keys{});
     memory_pool* pool = nullptr; // memory for received tensors; must outlive every received frame
     const time_source* time = nullptr; // for time-outs; must outlive the endpoint
     ucx_transports transports = ucx_transports::automatic;

@@ -158,6 +158,15 @@ BOOST_AUTO_TEST_CASE(a_join_in_the_name_of_another_node_is_rejected) {
     BOOST_TEST(c.news.joined.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_join_in_another_role_than_the_transport_knows_is_rejected) {
+    claimed_member c{
+        {.node = node_id{2}, .name = "b", .address = "sim:b", .role = peer_role::client}};
+    BOOST_TEST(c.refusals ==
+                   std::vector<std::string>{"a node joins in the role that it has proven"},
+               boost::test_tools::per_element());
+    BOOST_TEST(c.news.joined.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_member_is_known_by_the_address_at_which_the_transport_reaches_it) {
     claimed_member c{{.node = node_id{2}, .name = "b", .address = "0.0.0.0:4711"}};
     BOOST_TEST(c.news.addresses == std::vector<std::string>{"sim:b"},

@@ -103,14 +103,14 @@ struct training {
 // A node with one device, and peers.
 struct member {
     member(const training& t, unsigned number)
-        : compute{t.make_device(number)}, network{make_network(t, number)},
-          node{{.node = node_id{number},
-                .name = "n",
-                .time = &t.time,
-                .timers = &timers,
-                .network = network.get(),
-                .messages = all_messages(),
-                .threads = 1}} {
+        : compute{t.make_device(number)}, network{make_network(t)}, node{
+                                                                        {.node = id,
+                                                                         .name = "n",
+                                                                         .time = &t.time,
+                                                                         .timers = &timers,
+                                                                         .network = network.get(),
+                                                                         .messages = all_messages(),
+                                                                         .threads = 1}} {
         node.spawn_as<node_agent>(well_known::agent, "agent",
                                   node_agent_options{training_roles(), {compute}});
         BOOST_REQUIRE(node.start().ok());
@@ -120,12 +120,12 @@ struct member {
         drain(*compute);
     }
 
-    std::unique_ptr<endpoint> make_network(const training& t, unsigned number) {
+    std::unique_ptr<endpoint> make_network(const training& t) {
         ucx_options ucx;
-        ucx.self.node = node_id{number};
+        id = ucx.identity.node();
         ucx.self.name = "n";
         ucx.self.address = "127.0.0.1:0";
-        ucx.key = "a key of sixteen bytes and more";
+        ucx.keys = std::make_shared<key_ring>(cluster_keys{"a key of sixteen bytes and more"});
         ucx.pool = &pool;
         ucx.time = &t.time;
         return make_ucx_endpoint(std::move(ucx)).value();
@@ -135,6 +135,7 @@ struct member {
     thread_timers timers;
     memory_pool pool{1u << 28};
     std::shared_ptr<device> compute;
+    node_id id;
     std::unique_ptr<endpoint> network;
     node_runtime node;
 };

@@ -7,9 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sys/stat.h>
 
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
@@ -17,7 +14,6 @@
 #include "schemas/handshake.capnp.h"
 #include "transport/handshake/control.hpp"
 #include "transport/handshake/handshake.hpp"
-#include "transport/handshake/key_file.hpp"
 
 using namespace troupe;
 using bytes = std::vector<std::byte>;
@@ -31,6 +27,8 @@ bytes sent(capnp::MessageBuilder& message) {
     return {all.begin(), all.end()};
 }
 
+const std::vector<cluster_key> keys{{"secret"}};
+const std::vector<cluster_key> no_keys{{""}};
 constexpr secret_key ephemeral_a{std::byte{0x08}};
 constexpr secret_key ephemeral_c{std::byte{0x10}};
 
@@ -54,8 +52,8 @@ struct session {
 };
 
 session agreed() {
-    handshake a{handshake_side::acceptor, "secret", ephemeral_a};
-    handshake c{handshake_side::connector, "secret", ephemeral_c};
+    handshake a{handshake_side::acceptor, keys, ephemeral_a};
+    handshake c{handshake_side::connector, keys, ephemeral_c};
     const bytes answer = take(a, c.begin()).value();
     BOOST_TEST_REQUIRE(take(c, answer).ok());
     return {c.secrets(), a.secrets()};
@@ -82,8 +80,8 @@ BOOST_AUTO_TEST_CASE(both_sides_derive_the_same_secrets_and_different_ones_per_d
 }
 
 BOOST_AUTO_TEST_CASE(every_connection_has_secrets_of_its_own) {
-    handshake a{handshake_side::acceptor, "secret", secret_key{std::byte{0x18}}};
-    handshake c{handshake_side::connector, "secret", ephemeral_c};
+    handshake a{handshake_side::acceptor, keys, secret_key{std::byte{0x18}}};
+    handshake c{handshake_side::connector, keys, ephemeral_c};
     BOOST_TEST_REQUIRE(take(c, take(a, c.begin()).value()).ok());
     const session other = agreed();
     BOOST_TEST((c.secrets().send_key != other.connector.send_key));
@@ -91,8 +89,8 @@ BOOST_AUTO_TEST_CASE(every_connection_has_secrets_of_its_own) {
 }
 
 BOOST_AUTO_TEST_CASE(an_acceptor_refuses_another_key_and_says_so) {
-    handshake a{handshake_side::acceptor, "secret", ephemeral_a};
-    handshake c{handshake_side::connector, "Secret", ephemeral_c};
+    handshake a{handshake_side::acceptor, keys, ephemeral_a};
+    handshake c{handshake_side::connector, {{"Secret"}}, ephemeral_c};
     BOOST_TEST((take(a, c.begin()).failure().code() == errc::refused));
     const bytes last = a.last_words();
     BOOST_TEST(last.size() == 56u);
@@ -101,14 +99,14 @@ BOOST_AUTO_TEST_CASE(an_acceptor_refuses_another_key_and_says_so) {
 }
 
 BOOST_AUTO_TEST_CASE(a_connector_refuses_an_acceptor_that_only_pretends) {
-    handshake c{handshake_side::connector, "secret", ephemeral_c};
+    handshake c{handshake_side::connector, keys, ephemeral_c};
     const bytes opening = c.begin();
     BOOST_TEST((take(c, opening).failure().code() == errc::refused)); // its own, sent back
     // An answer to another opening.
-    handshake a{handshake_side::acceptor, "secret", ephemeral_a};
-    handshake first{handshake_side::connector, "secret", secret_key{std::byte{0x20}}};
+    handshake a{handshake_side::acceptor, keys, ephemeral_a};
+    handshake first{handshake_side::connector, keys, secret_key{std::byte{0x20}}};
     const bytes answer = take(a, first.begin()).value();
-    handshake second{handshake_side::connector, "secret", ephemeral_c};
+    handshake second{handshake_side::connector, keys, ephemeral_c};
     (void)second.begin();
     BOOST_TEST((take(second, answer).failure().code() == errc::refused));
     BOOST_TEST(take(first, answer).ok());
@@ -116,8 +114,8 @@ BOOST_AUTO_TEST_CASE(a_connector_refuses_an_acceptor_that_only_pretends) {
 
 BOOST_AUTO_TEST_CASE(one_bit_that_differs_ends_a_handshake) {
     const auto is_through = [](std::size_t message, std::size_t bit) {
-        handshake a{handshake_side::acceptor, "secret", ephemeral_a};
-        handshake c{handshake_side::connector, "secret", ephemeral_c};
+        handshake a{handshake_side::acceptor, keys, ephemeral_a};
+        handshake c{handshake_side::connector, keys, ephemeral_c};
         const auto damaged = [&](bytes in, std::size_t number) {
             if (number == message)
                 in[bit / 8] ^= std::byte{1} << (bit % 8);
@@ -134,13 +132,13 @@ BOOST_AUTO_TEST_CASE(one_bit_that_differs_ends_a_handshake) {
 }
 
 BOOST_AUTO_TEST_CASE(an_opening_that_is_sent_again_opens_nothing) {
-    handshake a{handshake_side::acceptor, "secret", ephemeral_a};
-    handshake c{handshake_side::connector, "secret", ephemeral_c};
+    handshake a{handshake_side::acceptor, keys, ephemeral_a};
+    handshake c{handshake_side::connector, keys, ephemeral_c};
     const bytes opening = c.begin();
     BOOST_TEST_REQUIRE(take(c, take(a, opening).value()).ok());
     const bytes said = sealed_messages{c.secrets()}.seal(text("hello"));
 
-    handshake second{handshake_side::acceptor, "secret", secret_key{std::byte{0x20}}};
+    handshake second{handshake_side::acceptor, keys, secret_key{std::byte{0x20}}};
     BOOST_TEST_REQUIRE(take(second, opening).ok()); // nobody can tell yet
     sealed_messages of_second{second.secrets()};
     const auto head_bytes = sealed_messages::head_bytes;
@@ -151,7 +149,7 @@ BOOST_AUTO_TEST_CASE(an_opening_that_is_sent_again_opens_nothing) {
 
 BOOST_AUTO_TEST_CASE(what_is_not_a_node_is_a_protocol_error_and_is_answered_nothing) {
     for (const handshake_side side : {handshake_side::connector, handshake_side::acceptor}) {
-        handshake h{side, "", ephemeral_c};
+        handshake h{side, no_keys, ephemeral_c};
         BOOST_TEST((take(h, text("HTTP/1.1 400 Bad Request")).failure().code() == errc::protocol));
         BOOST_TEST(h.last_words().empty());
     }
@@ -159,12 +157,12 @@ BOOST_AUTO_TEST_CASE(what_is_not_a_node_is_a_protocol_error_and_is_answered_noth
 
 BOOST_AUTO_TEST_CASE(another_version_is_refused_with_both_versions_on_both_sides) {
     const auto of_version = [](std::uint16_t version) {
-        bytes out = handshake{handshake_side::connector, "", ephemeral_c}.begin();
+        bytes out = handshake{handshake_side::connector, no_keys, ephemeral_c}.begin();
         out[4] = static_cast<std::byte>(version);
         return out;
     };
     for (const std::uint16_t version : {1, 2, 4}) {
-        handshake c{handshake_side::connector, "", ephemeral_c};
+        handshake c{handshake_side::connector, no_keys, ephemeral_c};
         const auto why = take(c, of_version(version)).failure();
         BOOST_TEST((why.code() == errc::refused));
         BOOST_TEST(why.message() == "the other side speaks version " + std::to_string(version) +
@@ -172,7 +170,7 @@ BOOST_AUTO_TEST_CASE(another_version_is_refused_with_both_versions_on_both_sides
                                         "the same release of Troupe");
     }
     // A connector of version 1 says nothing before it has 40 bytes that begin with magic and version.
-    handshake a{handshake_side::acceptor, "", ephemeral_a};
+    handshake a{handshake_side::acceptor, no_keys, ephemeral_a};
     const bytes last = a.last_words();
     BOOST_TEST_REQUIRE(last.size() == 40u);
     BOOST_TEST((bytes(last.begin(), last.begin() + 6) == bytes{std::byte{'T'}, std::byte{'R'},
@@ -235,14 +233,17 @@ BOOST_AUTO_TEST_CASE(the_length_of_a_message_is_bounded_before_it_is_read) {
 BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
     random_token token;
     token.fill(std::byte{5});
-    const hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client},
+    const node_identity identity;
+    const hello_message hello{{{}, "left", "127.0.0.1:4242", peer_role::client},
+                              identity.prove({}, handshake_side::acceptor),
                               memory_mark{4711, 12, token},
                               true,
                               false,
                               {1, 22}};
     const auto read = read_control(write_control(hello));
     const auto& again = std::get<hello_message>(read.value());
-    BOOST_TEST(again.self.node == node_id{7});
+    BOOST_TEST(again.self.node == node_id{}); // nothing but the proof says it
+    BOOST_TEST((again.identity == hello.identity));
     BOOST_TEST(again.self.name == "left");
     BOOST_TEST(again.self.address == "127.0.0.1:4242");
     BOOST_TEST((again.self.role == peer_role::client));
@@ -250,7 +251,7 @@ BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
     BOOST_TEST(again.rdma);
     BOOST_TEST(!again.tcp);
     BOOST_TEST((again.ucx == ucx_version{1, 22}));
-    hello_message bare{{node_id{7}, "left", "127.0.0.1:4242"}};
+    hello_message bare{{{}, "left", "127.0.0.1:4242"}};
     bare.tcp = true;
     const auto bare_read = read_control(write_control(bare));
     const auto& bare_again = std::get<hello_message>(bare_read.value());
@@ -292,7 +293,6 @@ BOOST_AUTO_TEST_CASE(why_a_connection_was_given_up_is_printed_as_text_of_a_stran
 BOOST_AUTO_TEST_CASE(a_node_of_the_first_version_is_refused_with_both_versions) {
     capnp::MallocMessageBuilder builder;
     auto hello = builder.initRoot<proto::Control>().initHello(); // version 1 unless it says another
-    hello.setNode(7);
     hello.setName("left");
     hello.setAddress("127.0.0.1:1");
     const auto read = read_control(sent(builder));
@@ -301,11 +301,13 @@ BOOST_AUTO_TEST_CASE(a_node_of_the_first_version_is_refused_with_both_versions) 
     BOOST_TEST(read.failure().message() == "the other node speaks version 1, this build version " +
                                                std::to_string(wire::version));
     hello.setVersion(wire::version);
+    hello.initIdentity(32);
+    hello.initSignature(64);
     BOOST_TEST(read_control(sent(builder)).ok());
 }
 
 BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
-    const hello_message good{{node_id{7}, "left", "127.0.0.1:1"}, memory_mark{}};
+    const hello_message good{{{}, "left", "127.0.0.1:1"}, {}, memory_mark{}};
     const auto is_refused = [&](auto change) {
         hello_message bad = good;
         change(bad);
@@ -313,7 +315,6 @@ BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
         return !read.ok() && read.failure().code() == errc::protocol;
     };
     BOOST_TEST(!is_refused([](auto&) {}));
-    BOOST_TEST(is_refused([](auto& m) { m.self.node = node_id{0}; }));
     BOOST_TEST(is_refused([](auto& m) { m.self.name.clear(); }));
     BOOST_TEST(
         is_refused([](auto& m) { m.self.name = std::string(limits::name_bytes_max + 1, 'x'); }));
@@ -328,16 +329,22 @@ BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
         is_refused([](auto& m) { m.self.address.assign(limits::address_bytes_max + 1, 'x'); }));
 }
 
-BOOST_AUTO_TEST_CASE(a_token_or_an_address_of_a_wrong_size_is_refused) {
-    for (const unsigned size : {0, 31, 32, 33}) {
+BOOST_AUTO_TEST_CASE(bytes_of_a_wrong_size_are_refused) {
+    const auto is_read = [](unsigned identity, unsigned signature, unsigned token) {
         capnp::MallocMessageBuilder builder;
         auto hello = builder.initRoot<proto::Control>().initHello();
         hello.setVersion(wire::version);
-        hello.setNode(7);
+        hello.initIdentity(identity);
+        hello.initSignature(signature);
         hello.setName("left");
         hello.setAddress("127.0.0.1:1");
-        hello.initMemory().initToken(size);
-        BOOST_TEST(read_control(sent(builder)).ok() == (size == 32));
+        hello.initMemory().initToken(token);
+        return read_control(sent(builder)).ok();
+    };
+    for (const unsigned size : {0, 31, 32, 33, 63, 64, 65}) {
+        BOOST_TEST(is_read(size, 64, 32) == (size == 32));
+        BOOST_TEST(is_read(32, size, 32) == (size == 64));
+        BOOST_TEST(is_read(32, 64, size) == (size == 32));
     }
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, limits::worker_address_bytes_max,
                                    limits::worker_address_bytes_max + 1}) {
@@ -349,7 +356,7 @@ BOOST_AUTO_TEST_CASE(a_token_or_an_address_of_a_wrong_size_is_refused) {
 BOOST_AUTO_TEST_CASE(damaged_control_messages_are_values_or_errors) {
     random_stream random{3};
     const bytes good =
-        write_control(hello_message{{node_id{7}, "left", "127.0.0.1:1"}, memory_mark{1, 2, {}}});
+        write_control(hello_message{{{}, "left", "127.0.0.1:1"}, {}, memory_mark{1, 2, {}}});
     std::size_t refused = 0;
     for (int round = 0; round < 20000; ++round) {
         bytes bad = good;
@@ -363,23 +370,23 @@ BOOST_AUTO_TEST_CASE(damaged_control_messages_are_values_or_errors) {
     BOOST_TEST(refused > 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(a_key_file_must_be_private_and_long_enough) {
-    char folder[] = "/tmp/troupe_key_XXXXXX";
-    BOOST_TEST_REQUIRE(mkdtemp(folder) != nullptr);
-    const std::string path = std::string{folder} + "/key";
-    const auto read = [&](std::string_view contents, mode_t mode) {
-        std::ofstream{path} << contents;
-        chmod(path.c_str(), mode);
-        return read_key_file(path);
-    };
-    BOOST_TEST(read("0123456789abcdef\n", 0600).value() == "0123456789abcdef");
-    BOOST_TEST((read("0123456789abcdef", 0640).failure().code() == errc::usage));
-    BOOST_TEST((read("0123456789abcde\n", 0600).failure().code() == errc::usage));
-    BOOST_TEST(
-        (read(std::string(limits::key_bytes_max + 1, 'k'), 0600).failure().code() == errc::usage));
-    BOOST_TEST((read_key_file(folder).failure().code() == errc::usage));
-    std::filesystem::remove_all(folder);
-    BOOST_TEST((read_key_file(path).failure().code() == errc::usage));
+BOOST_AUTO_TEST_CASE(an_acceptor_takes_any_of_its_keys_and_knows_whom_it_is_for) {
+    std::vector<cluster_key> many{{"for all"}};
+    for (const peer_role role : {peer_role::member, peer_role::client, peer_role::observer})
+        many.push_back({"for " + std::to_string(static_cast<int>(role)), role});
+    for (const cluster_key& offered : many) {
+        handshake a{handshake_side::acceptor, many, ephemeral_a};
+        handshake c{handshake_side::connector, {offered}, ephemeral_c};
+        BOOST_TEST_REQUIRE(take(c, take(a, c.begin()).value()).ok());
+        BOOST_TEST((a.secrets().key_for == offered.role));
+        BOOST_TEST((c.secrets().key_for == offered.role));
+        BOOST_TEST((a.secrets().name == c.secrets().name));
+        BOOST_TEST((a.secrets().receive_key == c.secrets().send_key));
+    }
+    // A connector offers the first alone.
+    handshake a{handshake_side::acceptor, {many[1]}, ephemeral_a};
+    handshake c{handshake_side::connector, many, ephemeral_c};
+    BOOST_TEST((take(a, c.begin()).failure().code() == errc::refused));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

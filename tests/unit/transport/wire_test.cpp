@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(the_header_has_the_layout_of_the_specification) {
     h.token.fill(std::byte{7});
     std::array<std::byte, wire::header_bytes> bytes;
     wire::write_header(h, bytes);
-    const unsigned char expected[] = {'T', 'R', 'P', 'F', 5, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0,
+    const unsigned char expected[] = {'T', 'R', 'P', 'F', 6, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0,
                                       7,   7,   7,   7,   7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
                                       5,   0,   0,   0,   0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0,
                                       8,   0,   0,   0,   0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0};
