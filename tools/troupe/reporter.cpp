@@ -1,7 +1,6 @@
 #include "tools/troupe/reporter.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "actors/runtime/actor_names.hpp"
 #include "schemas/base/json.hpp"
@@ -14,13 +13,6 @@ namespace {
 
 constexpr duration redraw_interval = std::chrono::milliseconds{200};
 constexpr duration log_interval = std::chrono::seconds{10};
-
-template <class... Args>
-std::string text(const char* format, Args... args) {
-    char buffer[256];
-    std::snprintf(buffer, sizeof buffer, format, args...);
-    return buffer;
-}
 
 // Text that is no object counts as an empty one.
 json object_of(const std::string& text) {
@@ -112,12 +104,12 @@ void reporter::progressed(const run_progress& news) {
     const double left = rate > 0 ? (pieces - done + later) / rate : 0;
     std::string line = place_of(news.milestone);
     if (news.pieces > 0)
-        line += text("  %3.0f%%", 100 * done / pieces);
+        line += formatted("  %3.0f%%", 100 * done / pieces);
     for (const named_number& n : news.numbers)
         line += "  " + words_of(n, " %.1f%%");
-    line += text("  %.0f ", rate) + news.piece + "/s";
+    line += formatted("  %.0f ", rate) + news.piece + "/s";
     if (news.pieces > 0)
-        line += text("  %.0f s left", left);
+        line += formatted("  %.0f s left", left);
     progress_shown_ = options_.columns != nullptr;
     if (!progress_shown_)
         return queue(talk_, line + "\n", true);

@@ -25,7 +25,7 @@ std::int64_t steady_ns() {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-void note(int signal) {
+void note_signal(int signal) {
     const std::int64_t now_ns = steady_ns();
     std::int64_t before_ns = 0;
     if (!first_ns.compare_exchange_strong(before_ns, now_ns) && now_ns - before_ns < together_ns)
@@ -54,7 +54,7 @@ void install_signal_handlers() {
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         _exit(1);
     struct sigaction action {};
-    action.sa_handler = note;
+    action.sa_handler = note_signal;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);

@@ -16,7 +16,7 @@ namespace troupe {
 namespace {
 
 // `what` may be a Cap'n Proto message that quotes received bytes.
-error malformed(const std::string& what) {
+error malformed_control(const std::string& what) {
     return {errc::protocol,
             "malformed control message: " + printable(what, limits::reason_bytes_max)};
 }
@@ -82,12 +82,12 @@ result<control_message> read(proto::Hello::Reader hello) {
                                         std::to_string(hello.getVersion()) +
                                         ", this build version " + std::to_string(wire::version)};
     if (hello.getNode() == 0)
-        return malformed("a node without an id");
+        return malformed_control("a node without an id");
     const std::string name = hello.getName();
     const std::string address = hello.getAddress();
     if (!is_printable_name(name, limits::name_bytes_max) ||
         !is_printable_name(address, limits::address_bytes_max))
-        return malformed("a name or address that is empty, too long or not printable");
+        return malformed_control("a name or address that is empty, too long or not printable");
     const auto role = from_proto(hello.getRole());
     if (!role)
         return role.failure();
@@ -98,7 +98,7 @@ result<control_message> read(proto::Hello::Reader hello) {
         const auto token = memory.getToken();
         m.memory = {memory.getProcess(), memory.getDescriptor(), {}};
         if (token.size() != m.memory->token.size())
-            return malformed("a token of " + std::to_string(token.size()) + " bytes");
+            return malformed_control("a token of " + std::to_string(token.size()) + " bytes");
         std::memcpy(m.memory->token.data(), token.begin(), token.size());
     }
     m.rdma = hello.getRdma();
@@ -110,7 +110,8 @@ result<control_message> read(proto::Hello::Reader hello) {
 result<control_message> read(proto::Worker::Reader worker) {
     const auto address = worker.getAddress();
     if (address.size() == 0 || address.size() > limits::worker_address_bytes_max)
-        return malformed("a worker address of " + std::to_string(address.size()) + " bytes");
+        return malformed_control("a worker address of " + std::to_string(address.size()) +
+                                 " bytes");
     worker_message m;
     m.address.resize(address.size());
     std::memcpy(m.address.data(), address.begin(), address.size());
@@ -124,7 +125,7 @@ result<control_message> read(proto::Verdict::Reader verdict) {
     case proto::Verdict::DUPLICATE:
         return control_message{verdict_message::duplicate};
     }
-    return malformed("unknown verdict");
+    return malformed_control("unknown verdict");
 }
 
 } // namespace
@@ -140,7 +141,7 @@ std::vector<std::byte> write_control(const control_message& message) {
 
 result<control_message> read_control(std::span<const std::byte> in) {
     if (in.size() % sizeof(capnp::word) != 0 || in.size() > limits::control_bytes_max)
-        return malformed("not a whole number of words");
+        return malformed_control("not a whole number of words");
     try {
         // Copied for alignment.
         auto words = kj::heapArray<capnp::word>(in.size() / sizeof(capnp::word));
@@ -168,9 +169,9 @@ result<control_message> read_control(std::span<const std::byte> in) {
                 given_up_message{printable({why.begin(), why.size()}, limits::reason_bytes_max)}};
         }
         }
-        return malformed("unknown kind");
+        return malformed_control("unknown kind");
     } catch (const kj::Exception& e) {
-        return malformed(e.getDescription().cStr());
+        return malformed_control(e.getDescription().cStr());
     }
 }
 

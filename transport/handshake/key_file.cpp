@@ -22,7 +22,7 @@ result<std::string> read_key(int file, const std::string& path) {
     std::string key(limits::key_bytes_max + 2, '\0');
     std::size_t size = 0;
     for (ssize_t got = 1; got != 0 && size < key.size(); size += static_cast<std::size_t>(got)) {
-        got = read(file, key.data() + size, key.size() - size);
+        got = ::read(file, key.data() + size, key.size() - size);
         if (got < 0)
             return error{errc::io, "cannot read key file " + path + ": " + std::strerror(errno)};
     }

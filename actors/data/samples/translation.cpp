@@ -65,7 +65,7 @@ void put_pair(const subwords& vocabulary, const sentence_pair& pair, const row_s
     cut.target.see(target.size(), row.target);
 }
 
-struct part {
+struct pairs_part {
     std::string source;
     std::string target; // empty: `source` has both
     std::string key;    // of the source; the target's key has the same prefix
@@ -76,7 +76,7 @@ struct part {
     }
 };
 
-result<parallel_text> read_part(const part& from) {
+result<parallel_text> read_part(const pairs_part& from) {
     auto text = read_parallel_text(from.source, from.target);
     if (text)
         return text;
@@ -85,7 +85,7 @@ result<parallel_text> read_part(const part& from) {
     return text.failure().in(from.key + (about_target ? "_target" : "_source"));
 }
 
-void note_cuts(const part& from, std::size_t pairs, const cut_pairs& cut,
+void note_cuts(const pairs_part& from, std::size_t pairs, const cut_pairs& cut,
                std::vector<std::string>& notes) {
     const auto note = [&](const cut_sentences& sentences, const std::string& what,
                           const std::string& space) {
@@ -101,15 +101,17 @@ void note_cuts(const part& from, std::size_t pairs, const cut_pairs& cut,
          "what model.input leaves behind the source");
 }
 
-void note_half_empty(const part& from, const parallel_text& text, std::vector<std::string>& notes) {
+void note_half_empty(const pairs_part& from, const parallel_text& text,
+                     std::vector<std::string>& notes) {
     if (text.half_empty > 0)
         notes.push_back(from.source_at() + std::to_string(text.half_empty) + " of " +
                         std::to_string(text.pairs.size() + text.half_empty) +
                         " pairs have one sentence, and are left out");
 }
 
-result<dataset> encode(const part& from, const parallel_text& text, const subwords& vocabulary,
-                       const row_shape& row, std::vector<std::string>& notes) {
+result<dataset> encode(const pairs_part& from, const parallel_text& text,
+                       const subwords& vocabulary, const row_shape& row,
+                       std::vector<std::string>& notes) {
     const std::size_t width = row.source + row.target;
     const std::size_t pairs = text.pairs.size();
     if (pairs > limits::dataset_bytes_max / sizeof(std::int32_t) / (width + row.target))
@@ -184,10 +186,10 @@ result<data_sets> read_translation_data(proto::TranslationData::Reader options,
                                      to_string(input) +
                                      "; model.input is [source_length + length of the target]"};
     const row_shape row{source_length, input.elements() - source_length};
-    const part train{options.getTrainSource().cStr(), options.getTrainTarget().cStr(),
-                     "data.translation.train"};
-    const part test{options.getTestSource().cStr(), options.getTestTarget().cStr(),
-                    "data.translation.test"};
+    const pairs_part train{options.getTrainSource().cStr(), options.getTrainTarget().cStr(),
+                           "data.translation.train"};
+    const pairs_part test{options.getTestSource().cStr(), options.getTestTarget().cStr(),
+                          "data.translation.test"};
     try {
         const auto train_text = read_part(train);
         if (!train_text)
