@@ -172,7 +172,7 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
 }
 
 void leader::on_rejected(proto::Rejected::Reader body, const frame& f) {
-    if (body.getGone() || course_.now() == run_course::writing)
+    if (body.getGone() || course_.now() == program_course::writing)
         return; // on_down says why; a run that is over cannot fail by it
     if (!cast_.gone_with(f.from()).empty())
         finish(read_failure(body).in("a message was refused"));

@@ -29,11 +29,11 @@
 #include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/device_choice.hpp"
 #include "actors/scheduled/lost_pairs.hpp"
+#include "actors/scheduled/program_course.hpp"
 #include "actors/scheduled/program_run.hpp"
 #include "actors/scheduled/repeated_losses.hpp"
 #include "actors/scheduled/run_bounds.hpp"
 #include "actors/scheduled/run_checkpoints.hpp"
-#include "actors/scheduled/run_course.hpp"
 #include "actors/scheduled/run_incarnation.hpp"
 #include "schemas/base/quantities.hpp"
 #include "schemas/scheduled.capnp.h"
@@ -216,7 +216,7 @@ class leader final : public actor {
     };
 
     leader_options options_;
-    run_course course_;
+    program_course course_;
     cast cast_;
     device_choice devices_;
     const std::shared_ptr<share_dealer> dealer_; // used on the io device alone

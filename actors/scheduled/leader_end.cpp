@@ -232,7 +232,7 @@ void write_what_is_missing(unwritten_end& end, const program& what, const result
 // The newest, when none is being written and nobody is dealt rows: a later deal begins with the first one.
 void leader::write_so_far() {
     const auto& write = options_.what.what->write_so_far;
-    if (!options_.what.app.hasResult() || !write || course_.now() != run_course::running ||
+    if (!options_.what.app.hasResult() || !write || course_.now() != program_course::running ||
         report_.so_far.now != written_so_far::state::idle || !report_.so_far.newest)
         return;
     report_.so_far.now = written_so_far::state::writing;
@@ -271,7 +271,7 @@ void leader::write_so_far() {
 void leader::write_end(proto::WriteEnd::Reader, const frame& f) {
     if (f.from() != self())
         return reject("only the leader tells itself so");
-    if (course_.now() != run_course::writing)
+    if (course_.now() != program_course::writing)
         return;
     const auto site = std::make_shared<result_site>(report_.end->result ? site_of_result(options_)
                                                                         : result_site{});
@@ -320,7 +320,7 @@ void leader::stop(proto::StopRun::Reader, const frame&) {
         return finish(stopped_unwritten(report_.kept, report_.disk.end.reason(),
                                         saved_text(report_.checkpoint)));
     const bool is_again = std::exchange(intent_.is_stopping, true);
-    if (course_.now() == run_course::writing && !is_again)
+    if (course_.now() == program_course::writing && !is_again)
         return;
     report_.failure = error{errc::cancelled, "stopped"};
     if (is_again || !report_.is_started)
@@ -336,7 +336,7 @@ void leader::let_actors_go(const std::optional<error>& failure) {
 }
 
 void leader::finish(std::optional<error> failure) {
-    if (course_.now() == run_course::finished)
+    if (course_.now() == program_course::finished)
         return;
     course_.finish();
     show_course();

@@ -5,12 +5,13 @@
     made_data.py documents OUT [--tokens 5000000]   documents drawn from topics, as counts of words
     made_data.py ratings TRAIN TEST [--users 70000] ratings drawn from factors
     made_data.py columns OUT TARGETS [--columns 1000000]    a sparse matrix with groups of columns that are alike
-    made_data.py cities OUT [--cities 1000] [--clustered]    cities in a square, of which no two are farther apart than 65,535
+    made_data.py cities OUT [--cities 1000] [--kind KIND]    random, clustered or drilled; no two farther apart than 65,535
 
 Counts are in the format of LDA-C: a line for each document, N WORD:COUNT ... Ratings are lines USER ITEM RATING. The matrix is
 SciPy's .npz, csr and not compressed, its targets are .npy. Cities are a file of TSPLIB; clustered ones are drawn as those of
 the DIMACS challenge on the travelling salesman (Johnson and McGeoch 2002): a centre for a hundred cities each, and around
-it normal deviates of the side over the root of the number of cities. Prints what it has made as one JSON object. The same
+it normal deviates of the side over the root of the number of cities; drilled ones are blocks, rows and heaps of holes, far
+from each other and with many equal ways, as on TSPLIB's boards. Prints what it has made as one JSON object. The same
 arguments make the same files with the same NumPy; "dictionary" needs no NumPy.
 """
 import argparse
@@ -152,19 +153,38 @@ def columns(options):
             "entries_of_columns": numpy.percentile(numpy.diff(x.indptr), [0, 50, 99, 100]).astype(int).tolist()}
 
 
+def drilled(number, draw):
+    """So many holes of a board, no two at one place."""
+    holes = set()
+    while len(holes) < number:
+        x, y = draw.integers(0, 1600), draw.integers(0, 1600)
+        kind, step = draw.integers(0, 3), int(draw.integers(5, 12))
+        if kind == 0:
+            found = [(x + step * i, y + step * j) for i in range(int(draw.integers(3, 12))) for j in range(int(draw.integers(3, 12)))]
+        elif kind == 1:
+            found = [(x + step * i, y) for i in range(int(draw.integers(5, 30)))]
+        else:
+            found = [(int(x + a), int(y + b)) for a, b in draw.normal(0, 35, (int(draw.integers(30, 110)), 2))]
+        holes.update((int(a), int(b)) for a, b in found)
+    holes = sorted(holes)
+    return [holes[i] for i in sorted(draw.permutation(len(holes))[:number])]
+
+
 def cities(options):
     import numpy
     draw = numpy.random.default_rng(options.seed)
-    if options.clustered:
+    if options.kind == "clustered":
         side = 36000  # leaves room for what lies beyond it
         centres = draw.integers(0, side, (max(1, options.cities // 100), 2))
         offsets = draw.normal(0, side / options.cities ** 0.5, (options.cities, 2))
         places = (centres[draw.integers(0, len(centres), options.cities)] + offsets).round().astype(int)
         places = numpy.clip(places - places.min(axis=0), 0, 46000)
+    elif options.kind == "drilled":
+        places = drilled(options.cities, draw)
     else:
         places = draw.integers(0, 46000, (options.cities, 2))
     with open(options.out, "w") as file:
-        file.write(f"NAME : {'clustered' if options.clustered else 'random'}\nTYPE : TSP\nDIMENSION : {options.cities}\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n")
+        file.write(f"NAME : {options.kind}\nTYPE : TSP\nDIMENSION : {options.cities}\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n")
         for i, (x, y) in enumerate(places):
             file.write(f"{i + 1} {x} {y}\n")
         file.write("EOF\n")
@@ -200,7 +220,7 @@ def arguments():
     of = made.add_parser("cities")
     of.add_argument("out")
     of.add_argument("--cities", type=int, default=1000)
-    of.add_argument("--clustered", action="store_true")
+    of.add_argument("--kind", choices=["random", "clustered", "drilled"], default="random")
     of.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

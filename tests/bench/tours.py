@@ -11,15 +11,17 @@ from scheduled import clocked, python_with
 from tables import Row, Table
 
 # Kinds of cities: instances, whose number is their seed and that of the run; and for ours and for fast-tsp how long (by workers), and the
-# times at which the shortest tour so far counts, too. LKH ends by itself.
-RANDOM, CLUSTERED, MANY = "1000 cities", "1000 clustered cities", "10000 cities"
-INSTANCES = {RANDOM: 3, CLUSTERED: 3, MANY: 1}
-OURS = {RANDOM: {1: (20, [5]), 2: (20, [12])}, CLUSTERED: {1: (20, [5]), 2: (20, [12])}, MANY: {1: (60, [])}}
-FAST_TSP = {RANDOM: [5, 20], CLUSTERED: [5, 20], MANY: [60]}
-QUICK = {RANDOM: {1: (2, []), 2: (2, [1])}, CLUSTERED: {1: (2, []), 2: (2, [1])}}
-QUICK_FAST_TSP = {RANDOM: [1, 2], CLUSTERED: [1, 2]}
+# times at which the shortest tour so far counts, too. LKH ends by itself, of other kinds and of many cities after many minutes.
+RANDOM, CLUSTERED, DRILLED, MANY = "1000 cities", "1000 clustered cities", "1400 drilled cities", "10000 cities"
+KINDS = {RANDOM: "random", CLUSTERED: "clustered", DRILLED: "drilled", MANY: "random"}
+INSTANCES = {RANDOM: 3, CLUSTERED: 3, DRILLED: 1, MANY: 1}
+THOUSAND = {1: (20, [5]), 2: (20, [12])}
+OURS = {RANDOM: THOUSAND, CLUSTERED: THOUSAND, DRILLED: THOUSAND, MANY: {1: (60, [])}}
+FAST_TSP = {RANDOM: [5, 20], CLUSTERED: [5, 20], DRILLED: [5, 20], MANY: [60]}
+QUICK = {kind: {1: (2, []), 2: (2, [1])} for kind in (RANDOM, CLUSTERED, DRILLED)}
+QUICK_FAST_TSP = {kind: [1, 2] for kind in QUICK}
 AIMS = {(RANDOM, 5, 1): "<= 0.05%", (RANDOM, 20, 1): "fast-tsp, 20 s", (RANDOM, 12, 2): "1 worker, 20 s",
-        (CLUSTERED, 20, 2): "<= 0.05%", (MANY, 60, 1): "LKH + 1%"}
+        (CLUSTERED, 20, 2): "<= 0.05%", (DRILLED, 20, 2): "<= 0.05%", (MANY, 60, 1): "LKH + 1%"}
 TIMEOUT_S = 1800
 INSTANCE = ", instance "            # between a row's name and the number in a contender's
 
@@ -68,11 +70,11 @@ def parts_of(options, folder, skipped):
     for cities, runs in (QUICK if options.quick else OURS).items():
         peers = [("fast_tsp", f"fast-tsp, {seconds} s", f"{seconds} s", "--seconds", str(seconds))
                  for seconds in (QUICK_FAST_TSP if options.quick else FAST_TSP)[cities]]
-        if cities != MANY or options.full:
+        if cities == RANDOM or options.full:
             peers.append(("elkai", "LKH", "1 run", "--runs", "1"))
         for number in range(1, INSTANCES[cities] + 1):
             made("cities", options, file_of(folder, cities, number), "--cities", cities.split()[0], "--seed", str(number),
-                 *(["--clustered"] if cities == CLUSTERED else []))
+                 "--kind", KINDS[cities])
             parts += [ours(options, folder, cities, number, workers, *run) for workers, run in runs.items()]
             for words in peers:
                 try:
@@ -125,5 +127,5 @@ def tsp(options):
                  ["above the shortest of this table of the same instance; the median, the range and the mean of all instances and repetitions",
                   "ours: a focused colony a worker, a node for each, one core each; seconds since the start event, at 5 and 12 s of "
                   "the run of 20 s by its last line until then",
-                  "peers: one core; seconds of the solver, with lengths or coordinates in memory; LKH by elkai ends by itself; of 10,000 "
-                  "cities with --full only"])
+                  "peers: one core; seconds of the solver, with lengths or coordinates in memory; LKH by elkai ends by itself; "
+                  "of others than 1000 random cities with --full only"])

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
         return 2;
     memory_pool pool{2ull << 30};
     const monotonic_time time;
-    const handshake_nonce random = random_nonce();
+    const random_token random = draw_token();
     std::uint64_t id = 0;
     std::memcpy(&id, random.data(), sizeof id);
     ucx_options options;

@@ -4,6 +4,8 @@ import json
 import math
 import random
 import re
+import shutil
+import signal
 
 from program_support import APP, ProgramTest
 from support import TroupeTest, main
@@ -211,6 +213,27 @@ class DocumentsAndRatings(TroupeTest):
             self.write_files(**{name: header + b"".join(between.join(b"%d" % n for n in (u, i, 1 + u * i % 5)) + b"\n"
                                                         for u in range(1, 5) for i in range(1, 4))})
             self.assertEqual(self.planned(self.ratings(f"train: {name}")), (4, 3, 12), name)
+
+    def test_a_result_needs_no_documents_ratings_or_cities_again(self):
+        self.write_files(lines=b"The cat sat\nDogs and a cat\n", train=b"".join(
+            b"%d %d %d\n" % (u, i, 1 + (u * i) % 5) for u in range(8) for i in range(6)), test=b"3 9 2\n9 3 4\n",
+            cities=b"".join(b"%d,%d\n" % (137 * i % 1000, 59 * i % 997) for i in range(100)))
+        rotation, cyclic = "{rotation: {blocks_per_worker: 1}}", "{cyclic: {}}"
+        for names, data, program, schedule, written in (
+                (["lines"], "{documents: {lines: lines}}", "{lda: {topics: 2}}", rotation, "summary.json"),
+                (["train", "test"], "{ratings: {train: train, test: test}}", "factorization", rotation, "model.json"),
+                (["cities"], "{tsplib: cities}", "tsp", cyclic, "tour.tour")):
+            with self.subTest(program):
+                app = self.app(f"troupe: 1\ndata: {data}\nprogram: {program}\nschedule: {schedule}\n"
+                               "stop: {sweeps: 100000000}\nresult: {directory: result}\n")
+                run = self.start("run", app, "--json")
+                self.read_event(run, "sweep")
+                for name in names:
+                    (self.folder / name).rename(self.folder / (name + ".moved"))
+                run.send_signal(signal.SIGINT)
+                self.assertEqual(self.finish(run).code, 130)
+                self.assertTrue((self.folder / "result" / written).exists())
+                shutil.rmtree(self.folder / "result")
 
     def test_settings_without_effect_and_too_many_topics_are_noted(self):
         self.write_files(lines=b"ant bee ant\nbee cat\n", train=b"1 1 3\n1 2 4\n2 1 1\n")

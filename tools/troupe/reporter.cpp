@@ -21,12 +21,12 @@ json object_of(const std::string& text) {
 }
 
 // Bytes in names of files that are no UTF-8 are replaced.
-std::string line_of(const json& object) {
+std::string json_line_of(const json& object) {
     return object.dump() + "\n";
 }
 
 std::string error_line(const error& why) {
-    return line_of(
+    return json_line_of(
         {{"event", "error"}, {"code", to_string(why.code())}, {"message", why.message()}});
 }
 
@@ -58,7 +58,7 @@ void reporter::started(const run_started& news) {
                      {"notes", std::move(notes)}};
         if (!news.resumed_from.empty())
             line["resumed_from"] = news.resumed_from;
-        return queue(out_, line_of(line));
+        return queue(out_, json_line_of(line));
     }
     for (const std::string& sentence : news.notes)
         queue(talk_, note_line(sentence));
@@ -122,7 +122,7 @@ void reporter::reached(const run_milestone& news) {
     if (options_.json) {
         json line = {{"event", start_.milestone}, {start_.milestone, news.milestone + 1}};
         add_numbers(line, news.numbers);
-        return queue(out_, line_of(line));
+        return queue(out_, json_line_of(line));
     }
     clear_progress();
     std::string line = place_of(news.milestone);
@@ -137,7 +137,7 @@ void reporter::reached(const run_milestone& news) {
 
 void reporter::noted(const run_note& news) {
     if (options_.json)
-        return queue(out_, line_of({{"event", "note"}, {"message", news.sentence}}));
+        return queue(out_, json_line_of({{"event", "note"}, {"message", news.sentence}}));
     clear_progress();
     queue(talk_, note_line(news.sentence));
     last_line_ = options_.time->now();
@@ -181,7 +181,7 @@ std::string reporter::end_json(const run_finished& news) const {
     if (!news.saved.empty())
         line["checkpoint"] = news.saved;
     line.update(object_of(news.json));
-    return line_of(line);
+    return json_line_of(line);
 }
 
 std::string reporter::end_text(const run_finished& news) const {

@@ -27,7 +27,7 @@ struct ucx_version {
 struct memory_mark {
     std::uint32_t process = 0;
     std::uint32_t descriptor = 0;
-    handshake_nonce token{};
+    random_token token{};
 
     friend bool operator==(const memory_mark&, const memory_mark&) noexcept = default;
 };

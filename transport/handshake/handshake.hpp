@@ -1,8 +1,8 @@
-// Mutual proof of the cluster's key, and the authenticated messages that follow: bytes in, bytes out. handshake.md is the
-// specification; the cryptography is libsodium's.
+// Mutual proof of the cluster's key, and the sealed messages that follow: bytes in, bytes out. handshake.md is the
+// specification; the handshake is Noise's (noise.hpp).
 //
 // No socket, time source or randomness of its own: the owner of the connection moves the bytes, watches the time and draws
-// the nonce. Errors: errc::refused for a wrong key or version, errc::protocol if the other side is no Troupe node.
+// the ephemeral key. Errors: errc::refused for a wrong key or version, errc::protocol if the other side is no Troupe node.
 //
 // Threads: one at a time per object.
 #pragma once
@@ -16,16 +16,16 @@
 
 #include "schemas/base/error.hpp"
 #include "transport/frame/wire.hpp"
+#include "transport/handshake/noise.hpp"
 
 namespace troupe {
 
 enum class handshake_side : std::uint8_t { connector, acceptor };
 
-using handshake_nonce = std::array<std::byte, 32>;
-using secret_key = std::array<std::byte, 32>;
+using random_token = std::array<std::byte, 32>;
 
-// Random bytes from the system's generator, for keys and nonces.
-handshake_nonce random_nonce();
+// Random bytes from the system's generator, for keys and marks.
+random_token draw_token();
 
 // Compares in constant time.
 bool same_token(const wire::connection_token& a, const wire::connection_token& b) noexcept;
@@ -40,10 +40,11 @@ struct session_secrets {
 
 class handshake {
   public:
-    handshake(handshake_side side, std::string_view cluster_key, const handshake_nonce& nonce);
+    // `ephemeral`: random bytes that are used for nothing else.
+    handshake(handshake_side side, std::string_view cluster_key, const secret_key& ephemeral);
 
-    // The first bytes to send: the acceptor's challenge; none from a connector.
-    std::vector<std::byte> begin() const;
+    // The first bytes to send: the connector's opening; none from an acceptor. Call once.
+    std::vector<std::byte> begin();
 
     // Number of bytes that advance() takes next; 0 once done.
     std::size_t wanted() const noexcept;
@@ -51,53 +52,51 @@ class handshake {
     // Takes exactly wanted() bytes and returns the bytes to send now. After an error, send last_words() and close.
     result<std::vector<std::byte>> advance(std::span<const std::byte> in);
 
-    // The bytes that an acceptor sends to a peer that it refuses; empty otherwise.
+    // The bytes that an acceptor sends to a peer that it refuses or has not heard; empty otherwise.
     std::vector<std::byte> last_words() const;
 
-    bool done() const noexcept { return wanted() == 0; }
+    // The connector has seen the acceptor's proof then. The acceptor has seen the connector's only once it has opened a
+    // sealed message: an opening may be an old one that somebody sends again.
+    bool done() const noexcept { return step_ == step::done; }
     const session_secrets& secrets() const; // once done
 
   private:
-    result<std::vector<std::byte>> answer_challenge(std::span<const std::byte> in);
-    result<std::vector<std::byte>> answer_response(std::span<const std::byte> in);
-    result<std::vector<std::byte>> admit_answer(std::span<const std::byte> in);
-    secret_key keyed(std::string_view label) const;
+    enum class step : std::uint8_t { want_prefix, want_rest, done, failed };
+
+    result<std::vector<std::byte>> admit_prefix(std::span<const std::byte> in);
+    result<std::vector<std::byte>> admit_rest(std::span<const std::byte> in);
     error other_key() const;
     void derive();
 
-    enum class step : std::uint8_t { want_challenge, want_response, want_answer, done, failed };
-
     handshake_side side_;
-    step step_;
+    step step_ = step::want_prefix;
     bool has_key_;
     bool refused_key_ = false;
-    secret_key key_;
-    handshake_nonce acceptor_nonce_{};
-    handshake_nonce connector_nonce_{};
+    noise_handshake noise_;
     session_secrets secrets_{};
 };
 
 // Seals and opens the messages after the proof.
 class sealed_messages {
   public:
-    static constexpr std::size_t head_bytes = 4 + 32;
+    static constexpr std::size_t head_bytes = 4;
 
-    explicit sealed_messages(const session_secrets& secrets) : secrets_{secrets} {}
+    explicit sealed_messages(const session_secrets& secrets)
+        : sending_{secrets.send_key}, receiving_{secrets.receive_key} {}
 
     // Returns a whole message; messages must be sent in the order of these calls.
     std::vector<std::byte> seal(std::span<const std::byte> payload);
 
-    // The length of the payload that follows this head; errc::protocol past limits::control_bytes_max.
-    static result<std::size_t> payload_bytes(std::span<const std::byte, head_bytes> head);
+    // The number of bytes that follow this head; errc::protocol where the payload would be empty or past
+    // limits::control_bytes_max.
+    static result<std::size_t> sealed_bytes(std::span<const std::byte, head_bytes> head);
 
-    // Checks that the next message is authentic.
-    result<void> open(std::span<const std::byte, head_bytes> head,
-                      std::span<const std::byte> payload);
+    // The payload of the next message. errc::protocol for bytes that its sender has not made, or not as the next ones.
+    result<std::vector<std::byte>> open(std::span<const std::byte> sealed);
 
   private:
-    session_secrets secrets_;
-    std::uint64_t sent_ = 0;
-    std::uint64_t received_ = 0;
+    noise_cipher sending_;
+    noise_cipher receiving_;
 };
 
 } // namespace troupe

@@ -13,8 +13,8 @@ constexpr int messages_per_advance = 16;
 
 control_connection::control_connection(file_descriptor socket, handshake_side side,
                                        const std::string& cluster_key)
-    : socket_{std::move(socket)}, connecting_{side == handshake_side::connector},
-      handshake_{side, cluster_key, random_nonce()} {
+    : socket_{std::move(socket)}, connecting_{side == handshake_side::connector}, side_{side},
+      handshake_{side, cluster_key, draw_token()} {
     queue(handshake_.begin());
 }
 
@@ -27,7 +27,7 @@ result<void> control_connection::advance(std::vector<control_message>& arrived) 
     // Bounded, so that a flooding peer does not hold up others; the caller is notified of the rest again.
     bool more = true;
     for (int i = 0; more && i < messages_per_advance; ++i) {
-        auto progress = proven() ? advance_messages(arrived) : advance_proof();
+        auto progress = sealed_ ? advance_messages(arrived) : advance_proof();
         if (!progress)
             return progress.failure();
         more = *progress;
@@ -56,8 +56,10 @@ result<bool> control_connection::advance_proof() {
     if (!answer)
         return answer.failure();
     queue(*answer);
-    if (handshake_.done())
+    if (handshake_.done()) {
         sealed_.emplace(handshake_.secrets());
+        is_proven_ = side_ == handshake_side::connector;
+    }
     return true;
 }
 
@@ -66,16 +68,16 @@ result<bool> control_connection::advance_messages(std::vector<control_message>& 
     if (incoming_.size() < head_bytes)
         if (const auto complete = read_up_to(head_bytes); !complete || !*complete)
             return complete;
-    const auto size = sealed_messages::payload_bytes(std::span{incoming_}.first<head_bytes>());
+    const auto size = sealed_messages::sealed_bytes(std::span{incoming_}.first<head_bytes>());
     if (!size)
         return size.failure();
     if (const auto complete = read_up_to(head_bytes + *size); !complete || !*complete)
         return complete;
-    const std::span payload = std::span{incoming_}.subspan(head_bytes);
-    if (const auto genuine = sealed_->open(std::span{incoming_}.first<head_bytes>(), payload);
-        !genuine)
-        return genuine.failure();
-    auto message = read_control(payload);
+    const auto payload = sealed_->open(std::span{incoming_}.subspan(head_bytes));
+    if (!payload)
+        return payload.failure();
+    is_proven_ = true;
+    auto message = read_control(*payload);
     incoming_.clear();
     if (!message)
         return message.failure();

@@ -1,4 +1,4 @@
-// One TCP connection between two nodes: first the proof of the key, then authenticated control messages. It moves the bytes
+// One TCP connection between two nodes: first the proof of the key, then sealed control messages. It moves the bytes
 // of transport/handshake/ over a non-blocking socket.
 //
 // Threads: one. Errors: those of the handshake; errc::lost if a proven connection ends, errc::unreachable if one ends
@@ -33,7 +33,8 @@ class control_connection {
     void send_last_words();
 
     bool is_connected() const noexcept { return !connecting_; }
-    bool proven() const noexcept { return sealed_.has_value(); }
+    // The other side has shown that it holds the key, and that it is there now.
+    bool proven() const noexcept { return is_proven_; }
     const session_secrets& secrets() const { return handshake_.secrets(); }
     bool wants_to_write() const noexcept { return connecting_ || !outgoing_.empty(); }
     int descriptor() const noexcept { return socket_.get(); }
@@ -48,7 +49,9 @@ class control_connection {
 
     file_descriptor socket_;
     bool connecting_;
+    handshake_side side_;
     handshake handshake_;
+    bool is_proven_ = false;
     std::optional<sealed_messages> sealed_;
     std::vector<std::byte> incoming_;
     std::vector<std::byte> outgoing_;

@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint64_t listening_id = control_plane::first_id;
 constexpr duration listen_pause = std::chrono::milliseconds{100};
 constexpr int accepted_at_once = 16; // afterwards connections that wait get their turn
+// A node goes from message to message in milliseconds; one that has proven the key and says nothing for so long may go.
+constexpr duration silence_max = std::chrono::milliseconds{500};
 
 error duplicate_error() {
     return {errc::refused,
@@ -39,6 +41,7 @@ result<void> control_plane::listen() {
 
 void control_plane::stop_listening() {
     listening_ = {};
+    held_ = {};
     listens_again_at_.reset();
 }
 
@@ -108,7 +111,8 @@ control_plane::connection& control_plane::add(file_descriptor socket, handshake_
     c.id = id;
     c.wire = std::make_unique<control_connection>(std::move(socket), side, options_.key);
     c.side = side;
-    c.deadline = options_.time->now() + timeout;
+    c.heard_at = options_.time->now();
+    c.deadline = c.heard_at + timeout;
     connection& added = connections_.emplace(id, std::move(c)).first->second;
     watch(added, true);
     return added;
@@ -126,44 +130,66 @@ void control_plane::watch(connection& c, bool is_new) {
 
 void control_plane::accept_waiting() {
     for (int i = 0; i < accepted_at_once; ++i) {
-        file_descriptor socket = accept_from(listening_);
-        if (!socket) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-                poll_.change(listening_.get(), listening_id, readiness::none);
-                listens_again_at_ = options_.time->now() + listen_pause;
-            }
+        if (!held_)
+            held_ = accept_from(listening_);
+        if (!held_) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                pause_listening();
             return;
         }
-        if (make_room())
-            add(std::move(socket), handshake_side::acceptor, options_.handshake_timeout);
-        else
-            ++refused_; // the socket is closed by its destructor
+        if (!make_room())
+            return pause_listening(); // this one and those behind it wait in line
+        add(std::move(held_), handshake_side::acceptor, options_.handshake_timeout);
     }
 }
 
-// Drops the connection that has waited longest without proof of the key: nodes with the key prove it at once.
+void control_plane::pause_listening() {
+    poll_.change(listening_.get(), listening_id, readiness::none);
+    listens_again_at_ = options_.time->now() + listen_pause;
+}
+
+// The longest silent of the incoming connections that are not up, with or without proof of the key.
+control_plane::connection* control_plane::longest_silent(bool has_proof) {
+    connection* found = nullptr;
+    for (auto& [id, c] : connections_)
+        if (c.side == handshake_side::acceptor && c.state != phase::up &&
+            (c.state != phase::proof) == has_proof &&
+            (found == nullptr || c.heard_at < found->heard_at))
+            found = &c;
+    return found;
+}
+
+// Drops the connection that has waited longest without proof of the key, as nodes with the key prove it at once; where all
+// have proven it, one that has gone no further for long.
 bool control_plane::make_room() {
-    std::size_t unfinished = 0;
-    std::uint64_t oldest = 0; // the oldest that has not proven the key
-    for (const auto& [id, c] : connections_)
-        if (c.side == handshake_side::acceptor && c.state != phase::up) {
-            ++unfinished;
-            if (oldest == 0 && c.state == phase::proof)
-                oldest = id;
-        }
+    const auto unfinished =
+        static_cast<std::size_t>(std::ranges::count_if(connections_, [](const auto& entry) {
+            return entry.second.side == handshake_side::acceptor && entry.second.state != phase::up;
+        }));
     if (unfinished < options_.handshakes_max)
         return true;
-    if (oldest == 0)
+    if (const connection* const unproven = longest_silent(false)) {
+        const std::uint64_t oldest = unproven->id;
+        on_ready(oldest); // its proof may have arrived
+        if (const connection* c = find(oldest); c == nullptr || c->state != phase::proof)
+            return make_room();
+        say_crowd(unfinished, "that has not proven the cluster's key");
+        end(oldest, error{errc::refused, "others wait to prove the key"});
+        return true;
+    }
+    const connection* const silent = longest_silent(true);
+    if (silent == nullptr || options_.time->now() - silent->heard_at < silence_max)
         return false;
-    on_ready(oldest); // its proof may have arrived
-    if (const connection* c = find(oldest); c == nullptr || c->state != phase::proof)
-        return make_room();
+    say_crowd(unfinished, "that says nothing");
+    end(silent->id, error{errc::refused, "it says nothing, and others wait"});
+    return true;
+}
+
+void control_plane::say_crowd(std::size_t unfinished, const std::string& who_goes) {
     if (!std::exchange(has_told_of_crowd_, true) && options_.log)
         options_.log(std::to_string(unfinished) + " connections to " + self_.address +
-                     " are not set up: from now on the oldest that has not proven the cluster's "
-                     "key is closed for a new one; see who connects there");
-    end(oldest, error{errc::refused, "others wait to prove the key"});
-    return true;
+                     " are not set up: from now on the oldest " + who_goes +
+                     " is closed for a new one; see who connects there");
 }
 
 void control_plane::on_ready(std::uint64_t id) {
@@ -185,6 +211,8 @@ void control_plane::on_ready(std::uint64_t id) {
         c->wire->send(hello_message{self_, means_.mark(), means_.routes().rdma, means_.routes().tcp,
                                     ucx_here()});
     }
+    if (!arrived.empty())
+        c->heard_at = options_.time->now();
     for (const control_message& message : arrived)
         if ((c = find(id)) != nullptr)
             std::visit([&](const auto& m) { admit(*c, m); }, message);
@@ -283,6 +311,8 @@ void control_plane::expire(time_point now) {
     if (listens_again_at_ && *listens_again_at_ <= now) {
         listens_again_at_.reset();
         poll_.change(listening_.get(), listening_id, readiness::reading);
+        if (held_)
+            accept_waiting();
     }
     std::vector<std::uint64_t> expired;
     for (const auto& [id, c] : connections_)

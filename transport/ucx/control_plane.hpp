@@ -85,7 +85,8 @@ class control_plane {
         std::unique_ptr<control_connection> wire;
         handshake_side side;
         phase state = phase::proof;
-        std::string target; // argument of connect()
+        std::string target;  // argument of connect()
+        time_point heard_at; // when it began, or its last message came
         time_point deadline;
         std::shared_ptr<ucx_peer> peer; // set from hello on
         ucx_routes routes{};            // the peer's, set from sight on
@@ -95,7 +96,10 @@ class control_plane {
     };
 
     void accept_waiting();
+    void pause_listening();
     bool make_room(); // makes room for another incoming connection
+    connection* longest_silent(bool has_proof);
+    void say_crowd(std::size_t unfinished, const std::string& who_goes);
     connection& add(file_descriptor socket, handshake_side side, duration timeout);
     void watch(connection& c, bool is_new = false);
     void admit(connection& c, const hello_message& hello);
@@ -126,7 +130,9 @@ class control_plane {
     poll_set& poll_;
     peer_info self_;
     file_descriptor listening_;
-    std::optional<time_point> listens_again_at_; // set if the process ran out of descriptors
+    // Set if the process ran out of descriptors, or all incoming connections that there may be are about to be up.
+    std::optional<time_point> listens_again_at_;
+    file_descriptor held_; // taken in, and waits for room
     std::map<std::uint64_t, connection> connections_;
     std::map<node_id, std::uint64_t> up_;
     std::uint64_t next_id_ = first_id + 1;

@@ -32,7 +32,7 @@ std::string target_of(const std::string& link) {
 
 result<own_memory_mark> own_memory_mark::create() {
     own_memory_mark made;
-    made.where_.token = random_nonce();
+    made.where_.token = draw_token();
     made.memory_ = file_descriptor{memfd_create(name_of(made.where_).c_str(), MFD_CLOEXEC)};
     if (!made.memory_)
         return error{errc::io, "this system gives no unnamed memory (memfd_create)"};

@@ -49,7 +49,7 @@ struct ucx_options {
     duration yield_max = std::chrono::milliseconds{1};
     // Rounds of progress after its last news in which a peer's worker is polled every time; then only in its turn.
     std::uint64_t busy_rounds = 1000;
-    // Incoming connections that are not up; for one more, the oldest that has not proven the key is closed.
+    // Incoming connections that are not up; for one more, the oldest without proof of the key goes, or one that stalls.
     std::size_t handshakes_max = 64;
     send_bounds bounds;
     std::uint64_t backlog_bytes_max = limits::peer_backlog_bytes_max; // per peer

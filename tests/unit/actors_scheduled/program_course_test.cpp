@@ -1,15 +1,15 @@
 // Where a run is, and whether an actor does not get over a phase.
 #include <boost/test/unit_test.hpp>
 
+#include "actors/scheduled/program_course.hpp"
 #include "actors/scheduled/repeated_losses.hpp"
-#include "actors/scheduled/run_course.hpp"
 
 using namespace troupe::scheduled;
 
 namespace {
 
-run_course running() {
-    run_course course;
+program_course running() {
+    program_course course;
     course.actors_are_there();
     course.data_is_dealt();
     course.all_are_ready();
@@ -21,7 +21,7 @@ run_course running() {
 BOOST_AUTO_TEST_SUITE(courses_of_runs)
 
 BOOST_AUTO_TEST_CASE(phases_are_under_way_from_the_start_of_all_on) {
-    run_course course;
+    program_course course;
     BOOST_TEST(course.name() == "spawning");
     BOOST_TEST(course.is_spawning());
     course.actors_are_there();
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(phases_are_under_way_from_the_start_of_all_on) {
 }
 
 BOOST_AUTO_TEST_CASE(phases_go_on_while_lost_workers_are_replaced) {
-    run_course course = running();
+    program_course course = running();
     for (int loss = 0; loss < 2; ++loss) {
         BOOST_TEST(course.can_replay());
         course.actors_are_lost(true);
@@ -69,11 +69,11 @@ BOOST_AUTO_TEST_CASE(phases_go_on_while_lost_workers_are_replaced) {
 }
 
 BOOST_AUTO_TEST_CASE(all_go_back_where_nobody_can_replay) {
-    run_course course = running();
+    program_course course = running();
     course.actors_are_lost(true);
     course.actors_are_there();
     course.data_is_dealt();
-    run_course forgotten = course;
+    program_course forgotten = course;
     course.actors_are_lost(false);
     BOOST_TEST(course.name() == "spawning");
     BOOST_TEST(!course.are_phases_under_way());

@@ -18,7 +18,7 @@
 
 namespace troupe::scheduled {
 
-class run_course {
+class program_course {
   public:
     enum state : std::uint8_t {
         spawning,   // its actors, at first or anew

@@ -1,0 +1,183 @@
+// What strangers do at the port of a node: garbage, silence, crowds, recorded openings; and who holds the key and stalls.
+#include <boost/test/unit_test.hpp>
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <atomic>
+#include <cerrno>
+#include <vector>
+
+#include "tests/conformance/transport_world.hpp"
+#include "transport/handshake/control.hpp"
+#include "transport/ucx/control_connection.hpp"
+#include "transport/ucx/socket.hpp"
+#include "transport/ucx/ucx_worker.hpp"
+
+using namespace troupe;
+using namespace troupe::conformance;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A socket connected to the node, blocking.
+file_descriptor raw_connection(const node& to) {
+    const auto address = resolve(to.end->address()).value();
+    file_descriptor s{socket(AF_INET, SOCK_STREAM, 0)};
+    BOOST_TEST_REQUIRE(
+        connect(s.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0);
+    return s;
+}
+
+// Whether the other side closes the connection, reading what it sends until then.
+bool is_closed_by_peer(const file_descriptor& s) {
+    const timeval limit{10, 0};
+    setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    char bytes[1024];
+    ssize_t got = 0;
+    while ((got = recv(s.get(), bytes, sizeof bytes, 0)) > 0) {
+    }
+    return got == 0 || errno == ECONNRESET;
+}
+
+std::vector<std::byte> read_exactly(const file_descriptor& s, std::size_t wanted) {
+    std::vector<std::byte> bytes(wanted);
+    BOOST_TEST_REQUIRE(recv(s.get(), bytes.data(), wanted, MSG_WAITALL) ==
+                       static_cast<ssize_t>(wanted));
+    return bytes;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(ucx_transport)
+
+BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
+    ucx_shm_world w;
+    node a = w.add_with({.name = "a", .handshake_timeout = 2s});
+    const auto garbage = raw_connection(a);
+    const std::string text(100, 'x');
+    BOOST_TEST(::send(garbage.get(), text.data(), text.size(), MSG_NOSIGNAL) == 100);
+    BOOST_TEST(is_closed_by_peer(garbage));
+    const auto silent = raw_connection(a);
+    BOOST_TEST(is_closed_by_peer(silent));
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 2; }));
+    node b = w.add("b"); // still welcome
+    w.join(b, a);
+}
+
+BOOST_AUTO_TEST_CASE(of_too_many_that_have_not_proven_themselves_the_oldest_goes) {
+    ucx_shm_world w;
+    std::atomic<int> sentences{0};
+    node a = w.add_with(
+        {.name = "a", .handshakes_max = 4, .log = [&](const std::string&) { ++sentences; }});
+    std::vector<file_descriptor> silent;
+    for (int i = 0; i < 4; ++i)
+        silent.push_back(raw_connection(a));
+    for (std::size_t oldest = 0; oldest < 6; ++oldest) {
+        silent.push_back(raw_connection(a));
+        BOOST_TEST(is_closed_by_peer(silent[oldest]));
+    }
+    node b = w.add("b");
+    w.join(b, a);
+    BOOST_TEST(is_closed_by_peer(silent[6]));
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 7; }));
+    BOOST_TEST(sentences == 1);
+    silent.clear();
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 10; }));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_sent_its_proof_does_not_go_for_others) {
+    ucx_shm_world w;
+    socket_address address;
+    file_descriptor honest;
+    std::vector<std::byte> hello;
+    ssize_t sent = 0;
+    std::vector<file_descriptor> newer;
+    for (int i = 0; i < 5; ++i)
+        newer.emplace_back(socket(AF_INET, SOCK_STREAM, 0));
+    // Called while connections are taken in: nothing of the proof is read before the next ones.
+    const auto prove_in_a_crowd = [&](const std::string&) {
+        sent = ::send(honest.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
+        for (const file_descriptor& s : newer)
+            (void)connect(s.get(), reinterpret_cast<const sockaddr*>(&address.storage),
+                          address.length);
+    };
+    const node_settings settings{.name = "a", .handshakes_max = 2, .log = prove_in_a_crowd};
+    node a = w.add_with(settings);
+    address = resolve(a.end->address()).value();
+    const auto older = raw_connection(a);
+    honest = raw_connection(a);
+    handshake proof{handshake_side::connector, settings.key, draw_token()};
+    const auto opening = proof.begin();
+    BOOST_TEST(::send(honest.get(), opening.data(), opening.size(), MSG_NOSIGNAL) ==
+               static_cast<ssize_t>(opening.size()));
+    while (!proof.done())
+        BOOST_TEST_REQUIRE(proof.advance(read_exactly(honest, proof.wanted())).ok());
+    sealed_messages messages{proof.secrets()};
+    hello_message said{{node_id{1ull << 60}, "honest", "127.0.0.1:1"}};
+    said.ucx = ucx_here(); // goes on to wait for its next message
+    hello = messages.seal(write_control(said));
+    const auto third = raw_connection(a); // for which the oldest goes
+    BOOST_TEST(is_closed_by_peer(older));
+    BOOST_TEST(is_closed_by_peer(third));
+    BOOST_TEST(sent == static_cast<ssize_t>(hello.size()));
+    const auto head = read_exactly(honest, sealed_messages::head_bytes);
+    const auto answer =
+        sealed_messages::sealed_bytes(std::span{head}.first<sealed_messages::head_bytes>());
+    BOOST_TEST(messages.open(read_exactly(honest, answer.value())).ok());
+    for (std::size_t i = 0; i < 4; ++i)
+        BOOST_TEST(is_closed_by_peer(newer[i]));
+}
+
+BOOST_AUTO_TEST_CASE(an_opening_that_is_sent_again_proves_nothing) {
+    ucx_shm_world w;
+    const node_settings settings{.name = "a", .handshake_timeout = 3s, .handshakes_max = 2};
+    node a = w.add_with(settings);
+    handshake proof{handshake_side::connector, settings.key, draw_token()};
+    const auto opening = proof.begin(); // as somebody has seen it on its way
+    std::vector<file_descriptor> replayed;
+    for (int i = 0; i < 3; ++i) {
+        replayed.push_back(raw_connection(a));
+        BOOST_TEST(::send(replayed.back().get(), opening.data(), opening.size(), MSG_NOSIGNAL) ==
+                   static_cast<ssize_t>(opening.size()));
+        (void)read_exactly(replayed.back(), opening.size()); // the answer, of no use to them
+    }
+    BOOST_TEST(is_closed_by_peer(replayed[0])); // for the third: it counts as unproven
+    for (const std::size_t i : {1, 2})
+        BOOST_TEST(is_closed_by_peer(replayed[i]));
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 3; }));
+    BOOST_TEST(a.heard->ups().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_proves_the_key_and_stalls_keeps_nobody_out) {
+    ucx_shm_world w;
+    std::atomic<int> sentences{0};
+    const node_settings settings{
+        .name = "a", .handshakes_max = 4, .log = [&](const std::string&) { ++sentences; }};
+    node a = w.add_with(settings);
+    std::vector<control_connection> stalled;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        stalled.emplace_back(begin_connect(resolve(a.end->address()).value()).value(),
+                             handshake_side::connector, settings.key);
+        std::vector<control_message> arrived;
+        const auto advance_until = [&](auto is_there) {
+            BOOST_TEST_REQUIRE(w.wait_for([&] {
+                (void)stalled.back().advance(arrived);
+                return is_there();
+            }));
+        };
+        advance_until([&] { return stalled.back().proven(); });
+        hello_message hello{{node_id{(1ull << 60) + i}, "stalled", "127.0.0.1:1"}};
+        hello.tcp = true;
+        hello.ucx = ucx_here();
+        stalled.back().send(hello);
+        advance_until([&] { return !arrived.empty(); });
+    }
+    for (const char* name : {"b", "c"}) {
+        node other = w.add(name);
+        w.join(other, a);
+    }
+    BOOST_TEST(sentences == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
