@@ -1,5 +1,5 @@
-"""Names that two sources of one library both define in an anonymous namespace: tools/demo compiles many sources of a library as
-one (Meson's unity build), where the second definition is an error. Part of lint.py."""
+"""Names that two sources of one library both define in an anonymous namespace: a unity build compiles many of its sources as
+one (tools/manual/building.md), where the second definition is an error. Part of lint.py."""
 
 import re
 
@@ -49,4 +49,4 @@ def check_same_names(root, folders):
             for name in sorted(names_in(source.read_text(encoding="utf-8")) if source.exists() else ()):
                 other = first.setdefault(name, source)
                 if other != source:
-                    yield f"{source.relative_to(root)}:1: defines {name}, as {other.relative_to(root)} does; tools/demo compiles them as one"
+                    yield f"{source.relative_to(root)}:1: defines {name}, as {other.relative_to(root)} does; a unity build compiles them as one"
