@@ -25,8 +25,10 @@ class exchange_course {
             return how_.waits && (!how_.overlaps || has_updated) ? action::wait : action::nothing;
         if (!has_updated)
             return action::nothing;
+        // All passes of a minibatch use the same weights. A stage that waits is between two
+        // minibatches.
         if (now_ == phase::answered)
-            return action::add;
+            return how_.waits || updates > arrived_after_ ? action::add : action::nothing;
         return how_.is_due_after(updates) ? action::hand_over : action::nothing;
     }
     // The action when the schedule has no more instructions in the epoch.
@@ -43,9 +45,12 @@ class exchange_course {
         handed_over_after_ = updates;
         last_handed_over_ = last;
     }
-    // `adds`: the answer is still to be added to the weights, after the next update; else it has
-    // replaced them already.
-    void answer(bool adds) noexcept { now_ = adds ? phase::answered : phase::training; }
+    // The answer has arrived after `updates` updates of the epoch. `adds`: it is still to be added to
+    // the weights, after the next update; else it has replaced them already.
+    void answer(bool adds, std::uint64_t updates) noexcept {
+        now_ = adds ? phase::answered : phase::training;
+        arrived_after_ = updates;
+    }
     void add() noexcept { now_ = phase::training; }
     bool is_asked() const noexcept { return now_ == phase::asked; }
 
@@ -62,6 +67,7 @@ class exchange_course {
     weight_exchange how_;
     phase now_ = phase::training;
     std::uint64_t handed_over_after_ = 0; // updates of the epoch before the latest exchange
+    std::uint64_t arrived_after_ = 0;     // updates of the epoch before the latest answer
     bool last_handed_over_ = false;       // the latest exchange was the epoch's last
 };
 

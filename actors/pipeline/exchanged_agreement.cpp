@@ -114,7 +114,7 @@ void exchanged_agreement::hand_over(bool last) {
 void exchanged_agreement::exchanged(const frame_ptr& f) {
     TROUPE_CHECK(course_.is_asked(), "a peer answers what it was asked");
     const bool adds = f->body<proto::Exchanged>().getFactor() != 0;
-    course_.answer(adds);
+    course_.answer(adds, state().position.updates);
     if (adds)
         addition_ = f;
     else

@@ -6,6 +6,8 @@ namespace troupe::scheduled {
 
 namespace {
 
+constexpr std::size_t remainders_at = 4; // the last tensor, if there are any
+
 error bad(const std::string& sentence) {
     return {errc::protocol, "a piece of a matrix: " + sentence};
 }
@@ -35,7 +37,7 @@ result<matrix_piece> read_rows(const payload& piece, std::size_t first, std::uin
     const auto targets = read<double>(piece, 3, "the targets of a piece");
     if (const error* failure = first_failure(starts, indices, values, targets))
         return *failure;
-    const matrix_piece m{*starts, *indices, *values, *targets};
+    const matrix_piece m{*starts, *indices, *values, *targets, {}};
     if (!m.is_sparse())
         return m;
     auto rows = check_rows(m, columns);
@@ -48,11 +50,19 @@ result<matrix_piece> read_matrix_piece(const payload& piece, std::uint64_t colum
     auto m = read_rows(piece, 0, columns);
     if (m && !m->is_sparse() && m->values.size() != m->rows() * columns)
         return bad("its values do not fill its rows");
+    if (m && piece.size() == remainders_at + 1) {
+        const auto remainders = read<float>(piece, remainders_at, "the remainders of a piece");
+        if (!remainders)
+            return remainders.failure();
+        if (remainders->size() != m->values.size())
+            return bad("its remainders are not as many as its values");
+        m->remainders = *remainders;
+    }
     return m;
 }
 
 result<std::optional<matrix_piece>> read_held_out(const payload& piece, std::uint64_t columns) {
-    if (piece.size() <= 4)
+    if (piece.size() <= remainders_at + 1)
         return std::optional<matrix_piece>{};
     const auto m = read_rows(piece, 4, columns);
     if (!m)

@@ -7,6 +7,11 @@
 //     2  values   float32; of a dense matrix rows x columns, row by row
 //     3  targets  float64, rows; zeros if the data has none
 //
+// Where float32 does not hold the numbers in the file, and the program takes what it leaves (program::takes_remainders), a
+// fifth follows:
+//
+//     4  remainders  float32, as many as values: what is to be added to each, in float64
+//
 // Documents are a sparse matrix of counts, a row for each and a column for each word of the vocabulary; ratings one of users
 // and items. Data may have entries that are held out: a piece has three more tensors then, like 0 to 2, of the same rows.
 //
@@ -29,7 +34,13 @@ struct matrix_piece {
     std::span<const std::int32_t> indices;
     std::span<const float> values;
     std::span<const double> targets;
+    std::span<const float> remainders; // of the values, or none: all are 0
 
+    // The number in the file, less the offset of its column.
+    double number(std::size_t entry) const noexcept {
+        return static_cast<double>(values[entry]) +
+               (remainders.empty() ? 0.0 : static_cast<double>(remainders[entry]));
+    }
     std::uint64_t rows() const noexcept { return targets.size(); }
     bool is_sparse() const noexcept { return !starts.empty(); }
 };
@@ -53,7 +64,8 @@ struct data_digest {
     std::uint64_t value = 0;
     // The digest of the numbers as they are, which `value` knows rounded to float32; none where it has no rounding.
     std::optional<std::uint64_t> exact = {};
-    bool has_offsets = false; // is dealt less numbers (piece_source::offsets)
+    // Is dealt with digits that builds which wrote no `exact` did not keep: less offsets, or with remainders.
+    bool has_more_digits = false;
 };
 
 // The source of a run's data. Blocks on files, so it is not for an actor's thread; one thread at a time.

@@ -7,6 +7,11 @@ namespace troupe::scheduled {
 
 namespace {
 
+// As float32; and what that leaves of each, or nothing if that is 0 of all.
+struct kept_numbers {
+    std::vector<float> values, remainders;
+};
+
 class matrix_pieces final : public piece_source {
   public:
     matrix_pieces(matrix_source source, std::uint64_t bytes_max, matrix_facts facts)
@@ -62,33 +67,49 @@ class matrix_pieces final : public piece_source {
         const std::vector<double> none(source_.shape().has_targets ? 0 : count);
         const std::span<const double> targets =
             none.empty() ? std::span<const double>{block_.targets}.subspan(taken_, count) : none;
+        const auto tensors_of = [&](std::span<const std::int64_t> starts,
+                                    std::span<const std::int32_t> indices,
+                                    const kept_numbers& kept) {
+            return kept.remainders.empty()
+                       ? payload_of(memory, starts, indices, kept.values, targets)
+                       : payload_of(memory, starts, indices, kept.values, targets, kept.remainders);
+        };
         if (block_.starts.empty()) {
             const std::size_t columns = source_.shape().columns;
-            return payload_of(
-                memory, std::span<const std::int64_t>{}, std::span<const std::int32_t>{},
-                std::span<const float>{kept(taken_ * columns, count * columns)}, targets);
+            return tensors_of({}, {}, kept(taken_ * columns, count * columns));
         }
         const auto first = static_cast<std::size_t>(block_.starts[taken_]);
         const auto entries = static_cast<std::size_t>(block_.starts[taken_ + count]) - first;
         std::vector<std::int64_t> starts;
         for (std::uint32_t r = 0; r <= count; ++r)
             starts.push_back(block_.starts[taken_ + r] - static_cast<std::int64_t>(first));
-        return payload_of(memory, starts, std::span{block_.indices}.subspan(first, entries),
-                          std::span<const float>{kept(first, entries)}, targets);
+        return tensors_of(starts, std::span{block_.indices}.subspan(first, entries),
+                          kept(first, entries));
     }
 
-    // Values of the block as float32, less the offsets of their columns. Dense ones begin with a row.
-    std::vector<float> kept(std::size_t first, std::size_t count) const {
-        const auto values = std::span{block_.values}.subspan(first, count);
-        const std::vector<double>& offsets = source_.shape().offsets;
-        std::vector<float> all(count);
-        if (offsets.empty())
-            std::ranges::transform(values, all.begin(),
-                                   [](double x) { return static_cast<float>(x); });
-        else
-            for (std::size_t at = 0; at < count; at += offsets.size())
-                for (std::size_t j = 0; j < offsets.size(); ++j)
-                    all[at + j] = static_cast<float>(values[at + j] - offsets[j]);
+    // Numbers of the block, less the offsets of their columns. Dense ones begin with a row.
+    kept_numbers kept(std::size_t first, std::size_t count) const {
+        const matrix_shape& shape = source_.shape();
+        std::span<const double> numbers = std::span{block_.values}.subspan(first, count);
+        std::vector<double> moved;
+        if (!shape.offsets.empty()) {
+            moved.assign(numbers.begin(), numbers.end());
+            for (std::size_t at = 0; at < count; at += shape.offsets.size())
+                for (std::size_t j = 0; j < shape.offsets.size(); ++j)
+                    moved[at + j] -= shape.offsets[j];
+            numbers = moved;
+        }
+        kept_numbers all{std::vector<float>(count), {}};
+        std::ranges::transform(numbers, all.values.begin(),
+                               [](double x) { return static_cast<float>(x); });
+        if (!shape.has_remainders)
+            return all;
+        all.remainders.resize(count);
+        std::ranges::transform(numbers, all.values, all.remainders.begin(), [](double x, float v) {
+            return static_cast<float>(x - static_cast<double>(v));
+        });
+        if (std::ranges::all_of(all.remainders, [](float x) { return x == 0; }))
+            all.remainders.clear();
         return all;
     }
 

@@ -95,6 +95,7 @@ opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use)
     settings.needs_target_column = !use.ignores_targets;
     settings.rule = use.rule;
     settings.takes_offsets = use.takes_offsets;
+    settings.takes_remainders = use.takes_remainders;
     if (!use.file.empty())
         settings.features = {use.file, "--data"};
     if (use.ignores_targets)
@@ -111,7 +112,8 @@ opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use)
     if (!settings.targets.path.empty())
         facts.digests.push_back(digest_of(settings.targets, source->targets_digest()));
     facts.digests.front().exact = source->exact_digest();
-    facts.digests.front().has_offsets = !source->shape().offsets.empty();
+    facts.digests.front().has_more_digits =
+        !source->shape().offsets.empty() || source->shape().has_remainders;
     return pieces_of(std::move(*source), block_bytes, std::move(facts));
 }
 

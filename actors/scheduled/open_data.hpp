@@ -16,7 +16,8 @@ struct data_use {
     bool ignores_targets = false;
     // Whether dense columns may be dealt less a number each (piece_source::offsets).
     bool takes_offsets = false;
-    data_rule* rule = nullptr; // of matrices; null: there is none
+    bool takes_remainders = false; // matrix_piece::remainders
+    data_rule* rule = nullptr;     // of matrices; null: there is none
     // In the place of the one with the rows; empty: the one that the app file names. All words of its documents are kept
     // that the app file's rules and lists leave, and none of its ratings are held out.
     std::string file = {};

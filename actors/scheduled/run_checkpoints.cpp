@@ -73,11 +73,11 @@ result<void> check_data(const data_digest& is, const json& was) {
     if (!digest || !file)
         return error{errc::data, "its data is none"};
     const auto exact = was["exact"].text(); // absent: as a former build wrote it
-    if (*digest == hex(is.value) && !exact && is.has_offsets)
+    if (*digest == hex(is.value) && !exact && is.has_more_digits)
         return error{errc::usage,
                      "is of a build that kept fewer digits of " + is.key + ": " + is.file +
-                         ", whose columns are far from 0 beside their spread; begin the run "
-                         "anew, with another checkpoint.directory"};
+                         ", which float32 does not hold; begin the run anew, with another "
+                         "checkpoint.directory"};
     if (*digest == hex(is.value) && (!exact || !is.exact || *exact == hex(*is.exact)))
         return {};
     const std::string name = is.key + ": " + is.file;

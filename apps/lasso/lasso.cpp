@@ -65,7 +65,8 @@ scheduled::program lasso_program() {
             .score = score,
             .predict = predict,
             .carry_over = carry_over,
-            .takes_offsets = takes_offsets};
+            .takes_offsets = takes_offsets,
+            .takes_remainders = true};
 }
 
 } // namespace troupe::lasso

@@ -14,10 +14,6 @@ namespace {
 // Above this share of entries products of all columns are faster than those of entries that meet (sparse_products.hpp).
 constexpr double sparse_share = 0.15;
 
-sparse_rows rows_of(const scheduled::matrix_piece& piece) {
-    return {piece.starts, piece.indices, piece.values};
-}
-
 std::vector<std::uint32_t> numbers_of(std::span<const std::int32_t> columns) {
     return {columns.begin(), columns.end()};
 }
@@ -47,68 +43,34 @@ result<void> lasso_rows::take_data(const payload& piece) {
         if (auto taken = fit_->take(target); !taken)
             return taken;
     }
-    return options_.is_sparse ? take_sparse_rows(*matrix) : take_rows(*matrix);
-}
-
-result<void> lasso_rows::take_rows(const scheduled::matrix_piece& piece) {
-    if (!dense_) {
-        auto builder =
-            dense_columns_builder::make(*options_.memory, {options_.rows, options_.columns});
-        if (!builder)
-            return builder.failure();
-        dense_.emplace(std::move(*builder));
-    }
-    return dense_->append(piece.rows(), piece.values);
-}
-
-result<void> lasso_rows::take_sparse_rows(const scheduled::matrix_piece& piece) {
-    if (!sparse_) {
-        auto builder =
-            sparse_columns_builder::make(*options_.memory, {options_.rows, options_.columns});
-        if (!builder)
-            return builder.failure();
-        sparse_.emplace(std::move(*builder));
-    }
-    return sparse_->append(rows_of(piece));
+    if (options_.is_sparse)
+        return arriving_->take({matrix->starts, matrix->indices, matrix->values},
+                               matrix->remainders);
+    return arriving_->take(matrix->rows(), matrix->values, matrix->remainders);
 }
 
 result<void> lasso_rows::data_is_complete() {
     if (fit_->rows() != options_.rows)
         return error{errc::protocol, "a worker is dealt fewer rows than its share has"};
     fit_->begin();
-    if (auto built = options_.is_sparse ? build_sparse() : build_dense(); !built)
+    if (auto built = build(); !built)
         return built;
     return is_weighted() ? result<void>{} : make_facts();
 }
 
-result<void> lasso_rows::build_dense() {
-    if (!dense_)
-        if (auto none = take_rows({}); !none)
-            return none;
-    auto columns = dense_->finish();
-    dense_.reset();
+result<void> lasso_rows::build() {
+    auto columns = arriving_->finish();
+    arriving_.reset();
     if (!columns)
         return columns.failure();
-    if (!options_.has_intercept) {
-        columns_.emplace(std::move(*columns));
+    if (options_.is_sparse || !options_.has_intercept) {
+        columns_.emplace(std::move(*columns), options_.has_intercept);
         return {};
     }
     auto shifted = shifted_columns::of_dense(*options_.memory, std::move(*columns));
     if (!shifted)
         return shifted.failure();
     columns_.emplace(std::move(*shifted));
-    return {};
-}
-
-result<void> lasso_rows::build_sparse() {
-    if (!sparse_)
-        if (auto none = take_sparse_rows({}); !none)
-            return none;
-    auto columns = sparse_->finish();
-    sparse_.reset();
-    if (!columns)
-        return columns.failure();
-    columns_.emplace(std::move(*columns), options_.has_intercept);
     return {};
 }
 

@@ -1,9 +1,9 @@
 // The worker part of the program "lasso": some rows of the matrix, and how well they are fitted (row_fit.hpp).
 //
 // The residual includes c0, which is what phases have shifted the intercept by; of squares it is the model's residual as
-// soon as the first phase after the first probe is applied. Columns are as they were read, neither centred nor scaled. If
-// the loss weighs its rows, a probe makes the weights, and what first needs it a weighted copy of the columns, whose
-// products phases ask for until the next probe.
+// soon as the first phase after the first probe is applied. Columns are as they are in the file, neither centred nor
+// scaled. If the loss weighs its rows, a probe makes the weights, and what first needs it a weighted copy of the columns,
+// whose products phases ask for until the next probe.
 //
 // Dense columns whose values are nearly the same number are kept without that number, since their products with one another
 // are summed in float32 for a stretch of rows (column_matrix.hpp): the schedulers subtract the squares of the means from
@@ -20,11 +20,11 @@
 
 #include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/program.hpp"
+#include "apps/lasso/arriving_columns.hpp"
 #include "apps/lasso/messages.hpp"
 #include "apps/lasso/row_fit.hpp"
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/shifted_columns.hpp"
-#include "kernels/columns/dense_columns.hpp"
 #include "kernels/columns/sparse_columns.hpp"
 
 namespace troupe::lasso {
@@ -45,7 +45,10 @@ class lasso_rows final : public scheduled::worker_part {
   public:
     explicit lasso_rows(rows_options options)
         : options_{std::move(options)}, fit_{make_row_fit(options_.loss, options_.has_intercept,
-                                                          options_.label)} {}
+                                                          options_.label)} {
+        arriving_.emplace(*options_.memory, matrix_size{options_.rows, options_.columns},
+                          options_.is_sparse);
+    }
 
     result<void> take_data(const payload& piece) override;
     result<void> data_is_complete() override;
@@ -74,10 +77,7 @@ class lasso_rows final : public scheduled::worker_part {
         std::vector<std::int64_t> numbers;
     };
 
-    result<void> take_rows(const scheduled::matrix_piece& piece);
-    result<void> take_sparse_rows(const scheduled::matrix_piece& piece);
-    result<void> build_dense();
-    result<void> build_sparse();
+    result<void> build();
     result<void> make_facts();
     bool is_weighted() const noexcept { return options_.loss != loss_kind::squared; }
     void renew();
@@ -94,8 +94,7 @@ class lasso_rows final : public scheduled::worker_part {
     sparse_answer multiply_sparse(const gram_request& request) const;
 
     rows_options options_;
-    std::optional<dense_columns_builder> dense_; // while data arrives
-    std::optional<sparse_columns_builder> sparse_;
+    std::optional<arriving_columns> arriving_; // while data arrives
     std::optional<shifted_columns> columns_;
     std::unique_ptr<row_fit> fit_;
     row_sums sums_;                           // as of the last probe

@@ -1,7 +1,9 @@
 #include "apps/lasso/shifted_columns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace troupe::lasso {
@@ -17,7 +19,7 @@ std::vector<double> shifts_for(const shifted_columns& columns) {
     const auto rows = static_cast<double>(columns.rows());
     std::vector<double> shifts(count), sums(count), squares(count);
     columns.sums(columns.kept().all(), sums);
-    columns.squares(columns.kept().all(), squares);
+    columns.kept().squares(columns.kept().all(), squares);
     bool is_any = false;
     for (std::size_t j = 0; j < count && rows > 0; ++j) {
         const double mean = sums[j] / rows;
@@ -31,48 +33,64 @@ std::vector<double> shifts_for(const shifted_columns& columns) {
 }
 
 // A copy with these numbers subtracted.
-result<std::unique_ptr<const dense_columns>>
-without(memory_pool& memory, const dense_columns& columns, const std::vector<double>& shifts) {
-    auto builder = dense_columns_builder::make(memory, {columns.rows(), columns.columns()});
-    if (!builder)
-        return builder.failure();
-    const std::size_t count = columns.columns();
-    std::vector<float> block;
-    for (std::size_t first = 0; first < columns.rows(); first += rows_at_once) {
-        const std::size_t rows = std::min(rows_at_once, columns.rows() - first);
-        block.resize(rows * count);
+result<split_columns> without(memory_pool& memory, const split_columns& columns,
+                              const std::vector<double>& shifts) {
+    const auto& values = static_cast<const dense_columns&>(*columns.values);
+    const auto* const remainders = static_cast<const dense_columns*>(columns.remainders.get());
+    const std::size_t count = values.columns();
+    arriving_columns copy{memory, {values.rows(), count}, false};
+    std::vector<float> kept, left;
+    for (std::size_t first = 0; first < values.rows(); first += rows_at_once) {
+        const std::size_t rows = std::min(rows_at_once, values.rows() - first);
+        kept.resize(rows * count);
+        left.resize(rows * count);
+        bool is_any = false;
         for (std::size_t j = 0; j < count; ++j) {
-            const auto values = columns.values(j).subspan(first, rows);
-            const auto shift = static_cast<float>(shifts[j]);
-            for (std::size_t i = 0; i < rows; ++i)
-                block[i * count + j] = values[i] - shift;
+            const auto value = values.values(j).subspan(first, rows);
+            for (std::size_t i = 0; i < rows; ++i) {
+                double number = static_cast<double>(value[i]) - shifts[j];
+                if (remainders != nullptr)
+                    number += static_cast<double>(remainders->values(j)[first + i]);
+                const std::size_t at = i * count + j;
+                kept[at] = static_cast<float>(number);
+                left[at] = static_cast<float>(number - static_cast<double>(kept[at]));
+                is_any = is_any || left[at] != 0;
+            }
         }
-        if (auto appended = builder->append(rows, block); !appended)
-            return appended.failure();
+        if (auto taken = copy.take(rows, kept, is_any ? left : std::span<const float>{}); !taken)
+            return taken.failure();
     }
-    return builder->finish();
+    return copy.finish();
+}
+
+// Adds what the operation writes for each column of a set.
+template <class Operation>
+void add_to(std::span<double> to, Operation operation) {
+    std::vector<double> more(to.size());
+    operation(std::span{more});
+    std::ranges::transform(to, more, to.begin(), std::plus{});
 }
 
 } // namespace
 
-shifted_columns::shifted_columns(std::unique_ptr<const column_matrix> columns, bool keeps_sums)
-    : columns_{std::move(columns)}, weight_{static_cast<double>(columns_->rows())},
-      kept_sums_(keeps_sums ? columns_->columns() : 0) {
-    if (keeps_sums)
-        columns_->sums(columns_->all(), kept_sums_);
+shifted_columns::shifted_columns(split_columns columns, bool keeps_sums)
+    : split_{std::move(columns)}, weight_{static_cast<double>(rows())} {
+    if (!keeps_sums)
+        return;
+    std::vector<double> all(kept().columns());
+    sums(kept().all(), all);
+    kept_sums_ = std::move(all);
 }
 
-result<shifted_columns> shifted_columns::of_dense(memory_pool& memory,
-                                                  std::unique_ptr<const dense_columns> columns) {
-    const dense_columns& as_read = *columns;
+result<shifted_columns> shifted_columns::of_dense(memory_pool& memory, split_columns columns) {
     shifted_columns plain{std::move(columns), true};
     std::vector<double> shifts = shifts_for(plain);
     if (shifts.empty())
         return plain;
-    auto kept = without(memory, as_read, shifts);
-    if (!kept)
-        return kept.failure();
-    shifted_columns made{std::move(*kept), true};
+    auto split = without(memory, plain.split_, shifts);
+    if (!split)
+        return split.failure();
+    shifted_columns made{std::move(*split), true};
     made.shifts_ = std::move(shifts);
     return made;
 }
@@ -82,20 +100,24 @@ result<shifted_columns> shifted_columns::weighted(memory_pool& memory,
     std::vector<float> roots(weights.size());
     std::ranges::transform(weights, roots.begin(),
                            [](double w) { return static_cast<float>(std::sqrt(w)); });
-    auto scaled = columns_->scaled(memory, roots);
+    auto scaled = split_.values->scaled(memory, roots);
     if (!scaled)
         return scaled.failure();
-    shifted_columns made{std::move(*scaled)};
-    made.kept_sums_.resize(columns_->columns());
-    columns_->products(columns_->all(), weights, made.kept_sums_); // not of rounded roots
+    shifted_columns made{{std::move(*scaled), {}}};
+    made.kept_sums_.resize(split_.values->columns());
+    products(split_.values->all(), weights, 0, made.kept_sums_); // not of rounded roots
     made.weight_ = std::accumulate(weights.begin(), weights.end(), 0.0);
     made.shifts_ = shifts_;
     return made;
 }
 
 void shifted_columns::sums(const column_set& set, std::span<double> sums) const {
-    if (kept_sums_.empty())
-        return columns_->sums(set, sums);
+    if (kept_sums_.empty()) {
+        split_.values->sums(set, sums);
+        if (split_.remainders)
+            add_to(sums, [&](std::span<double> more) { split_.remainders->sums(set, more); });
+        return;
+    }
     for (std::size_t i = 0; i < set.size(); ++i) {
         const double shift = is_shifted() ? shifts_[set[i]] : 0.0;
         sums[i] = kept_sums_[set[i]] + shift * weight_;
@@ -103,7 +125,9 @@ void shifted_columns::sums(const column_set& set, std::span<double> sums) const 
 }
 
 void shifted_columns::squares(const column_set& set, std::span<double> squares) const {
-    columns_->squares(set, squares);
+    split_.values->squares(set, squares);
+    if (split_.remainders)
+        add_remainders(set, squares);
     if (!is_shifted())
         return;
     for (std::size_t i = 0; i < set.size(); ++i) {
@@ -112,9 +136,28 @@ void shifted_columns::squares(const column_set& set, std::span<double> squares) 
     }
 }
 
+// (x + e)'(x + e) = x'x + 2 x'e + e'e
+void shifted_columns::add_remainders(const column_set& set, std::span<double> squares) const {
+    std::vector<double> own(set.size()), e(rows());
+    split_.remainders->squares(set, own);
+    for (std::size_t i = 0; i < set.size(); ++i) {
+        if (own[i] == 0)
+            continue;
+        const column_set column = column_set::range(set[i], 1);
+        double product = 0;
+        split_.remainders->add(column, std::array{1.0}, e);
+        split_.values->products(column, e, {&product, 1});
+        split_.remainders->add(column, std::array{-1.0}, e); // 0 again
+        squares[i] += 2 * product + own[i];
+    }
+}
+
 void shifted_columns::products(const column_set& set, std::span<const double> r,
                                double residual_sum, std::span<double> products) const {
-    columns_->products(set, r, products);
+    split_.values->products(set, r, products);
+    if (split_.remainders)
+        add_to(products,
+               [&](std::span<double> more) { split_.remainders->products(set, r, more); });
     if (is_shifted())
         for (std::size_t i = 0; i < set.size(); ++i)
             products[i] += shifts_[set[i]] * residual_sum;
@@ -122,7 +165,9 @@ void shifted_columns::products(const column_set& set, std::span<const double> r,
 
 void shifted_columns::add(const column_set& set, std::span<const double> coefficients,
                           std::span<double> r) const {
-    columns_->add(set, coefficients, r);
+    split_.values->add(set, coefficients, r);
+    if (split_.remainders)
+        split_.remainders->add(set, coefficients, r);
     if (!is_shifted())
         return;
     double shifted = 0;
@@ -135,13 +180,13 @@ void shifted_columns::add(const column_set& set, std::span<const double> coeffic
 
 void shifted_columns::gram(const column_set& set, std::span<double> block,
                            column_workspace& memory) const {
-    columns_->gram(set, block, memory);
+    split_.values->gram(set, block, memory);
     add_shifts({set, set}, block);
 }
 
 void shifted_columns::gram(const column_pairs& pairs, std::span<double> block,
                            column_workspace& memory) const {
-    columns_->gram(pairs, block, memory);
+    split_.values->gram(pairs, block, memory);
     add_shifts(pairs, block);
 }
 

@@ -200,19 +200,20 @@ void linear_sums::add_column(std::size_t used, double value, std::span<double> t
         to[coefficients_[i].solution] += coefficients_[i].value * value;
 }
 
-void linear_sums::add_dense(std::span<const float> values, std::span<double> to) const {
+void linear_sums::add_dense(const matrix_piece& piece, std::size_t first,
+                            std::span<double> to) const {
     for (std::size_t u = 0; u < used_.size(); ++u)
-        add_column(u, static_cast<double>(values[static_cast<std::size_t>(used_[u])]), to);
+        add_column(u, piece.number(first + static_cast<std::size_t>(used_[u])), to);
 }
 
-void linear_sums::add_sparse(std::span<const std::int32_t> indices, std::span<const float> values,
+void linear_sums::add_sparse(const matrix_piece& piece, std::size_t row,
                              std::span<double> to) const {
     auto at = used_.begin();
-    for (std::size_t i = 0; i < indices.size() && at != used_.end(); ++i) {
-        at = std::lower_bound(at, used_.end(), indices[i]);
-        if (at != used_.end() && *at == indices[i])
-            add_column(static_cast<std::size_t>(at - used_.begin()), static_cast<double>(values[i]),
-                       to);
+    const auto end = static_cast<std::size_t>(piece.starts[row + 1]);
+    for (auto i = static_cast<std::size_t>(piece.starts[row]); i < end && at != used_.end(); ++i) {
+        at = std::lower_bound(at, used_.end(), piece.indices[i]);
+        if (at != used_.end() && *at == piece.indices[i])
+            add_column(static_cast<std::size_t>(at - used_.begin()), piece.number(i), to);
     }
 }
 
@@ -221,14 +222,10 @@ result<void> linear_sums::each_row(const matrix_piece& piece, const row_function
     const std::size_t columns = piece.rows() > 0 ? piece.values.size() / piece.rows() : 0;
     for (std::size_t r = 0; r < piece.rows(); ++r) {
         sums = intercepts_;
-        if (piece.is_sparse()) {
-            const auto first = static_cast<std::size_t>(piece.starts[r]);
-            const auto count = static_cast<std::size_t>(piece.starts[r + 1]) - first;
-            add_sparse(piece.indices.subspan(first, count), piece.values.subspan(first, count),
-                       sums);
-        } else {
-            add_dense(piece.values.subspan(r * columns, columns), sums);
-        }
+        if (piece.is_sparse())
+            add_sparse(piece, r, sums);
+        else
+            add_dense(piece, r * columns, sums);
         if (auto done = with(r, sums); !done)
             return done;
     }

@@ -49,9 +49,11 @@ class linear_sums {
     result<void> each_row(const scheduled::matrix_piece& piece, const row_function& with) const;
 
   private:
-    void add_sparse(std::span<const std::int32_t> indices, std::span<const float> values,
+    void add_sparse(const scheduled::matrix_piece& piece, std::size_t row,
                     std::span<double> to) const;
-    void add_dense(std::span<const float> values, std::span<double> to) const;
+    // `first`: the entry that the row begins with.
+    void add_dense(const scheduled::matrix_piece& piece, std::size_t first,
+                   std::span<double> to) const;
     void add_column(std::size_t used, double value, std::span<double> to) const;
 
     struct coefficient {

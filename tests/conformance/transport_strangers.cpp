@@ -1,4 +1,4 @@
-// What strangers do at the port of a node: garbage, silence, crowds, recorded openings; and who holds the key and stalls.
+// Strangers at the port of a node: garbage, silence, crowds, recorded openings; and peers with the key that stall.
 #include <boost/test/unit_test.hpp>
 
 #include <sys/socket.h>

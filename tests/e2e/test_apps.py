@@ -62,7 +62,8 @@ class Apps(TroupeTest):
             with self.subTest(file=file):
                 result = self.troupe("check", file, *settings)
                 self.assertEqual(result.code, 0, str(result))
-                said = [line for line in result.err.splitlines() if not line.startswith("troupe: note: data.")]
+                said = [line for line in result.err.splitlines()
+                        if not line.startswith("troupe: note: data.") and "characters that the vocabulary has not" not in line]
                 self.assertEqual(said, [], str(result))
 
     def test_an_app_without_its_data_says_where_to_get_it(self):

@@ -89,6 +89,50 @@ class BadInput(ProgramTest):
                 for a, b in zip(predicted, predictions):
                     self.assertAlmostEqual(a, b, delta=1e-5)
 
+    def test_the_gap_is_that_of_the_numbers_in_the_file(self):
+        """Of columns that are much alike, coefficients are large, and so is what rounding of a column does to their sum."""
+        draw = random.Random(3)
+        rows, targets = [], []
+        for _ in range(400):
+            size = draw.betavariate(6, 3)
+            length = round(0.075 + 0.74 * size, 3)
+            whole = round(4.6 * length ** 2.9 * (1 + draw.gauss(0, 0.03)), 4)
+            parts = [round(whole * (share + draw.gauss(0, 0.002)), 4) for share in (0.43, 0.22, 0.29)]
+            rows.append([length, round(0.8 * length + draw.gauss(0, 0.002), 3), whole, *parts])
+            targets.append(round(3 + 10 * length + 8 * parts[2] - 6 * parts[0] + draw.gauss(0, 2)))
+        names = "abcdef"
+        (self.folder / "x.csv").write_text(f"{','.join(names)},y\n" + "".join(f"{','.join(map(str, [*row, y]))}\n" for row, y in zip(rows, targets)))
+        (self.folder / "x.svm").write_text("".join(f"{y} " + " ".join(f"{j + 1}:{x}" for j, x in enumerate(row)) + "\n" for row, y in zip(rows, targets)))
+
+        def of_the_file(numbers, b, is_centred):
+            """Objective and gap, as apps/lasso/penalty.hpp has them."""
+            n = len(rows)
+            columns = [[x - is_centred * math.fsum(c) / n for x in c] for c in zip(*rows)]
+            y = [t - is_centred * math.fsum(targets) / n for t in targets]
+            r = [t - math.fsum(v * c[i] for v, c in zip(b, columns)) for i, t in enumerate(y)]
+            gradients = [math.fsum(x * e for x, e in zip(c, r)) for c in columns]
+            l1, norm = n * numbers["lambda"], math.fsum(e * e for e in r) / 2
+            scale = min(1, l1 / max(map(abs, gradients)))
+            penalty = l1 * math.fsum(map(abs, b))
+            gap = norm * (1 - scale) ** 2 + penalty - scale * math.fsum(v * g for v, g in zip(b, gradients))
+            return (norm + penalty) / n, gap / (math.fsum(t * t for t in y) / 2)
+
+        text = APP.replace("lambda: 0.05", "share: 0.0001")
+        for is_centred in (False, True):
+            for file in ("x.csv, target_column: y", "x.svm"):
+                with self.subTest(file=file, is_centred=is_centred):
+                    app = text.replace("x.csv, target_column: y", file).replace("intercept: false", f"intercept: {str(is_centred).lower()}")
+                    run = self.troupe("run", self.app(app), "--nodes", 2, "--json")
+                    self.assertEqual(run.code, 0, str(run))
+                    lines = (self.folder / "result/coefficients.csv").read_text().splitlines()[1:]
+                    found = {name: float(v) for _, name, v in (line.split(",") for line in lines)}
+                    b = [found.get(name, found.get(str(j), 0)) for j, name in enumerate(names)]
+                    last = run.event("sweep")[-1]
+                    objective, gap = of_the_file(last, b, is_centred)
+                    self.assertLess(last["gap"], 1e-9)
+                    self.assertAlmostEqual(last["gap"], gap, delta=1e-12)
+                    self.assertAlmostEqual(last["objective"], objective, delta=1e-13 * objective)
+
     def test_columns_that_float32_cannot_keep_are_noted(self):
         (self.folder / "x.csv").write_text("day,b,y\n" + "".join(f"{2460000 + i * 0.1:.1f},{i % 3},{i}\n" for i in range(20)))
         for command in ("check", "run"):

@@ -1,4 +1,4 @@
-// Operations that write down every update of weights that a device makes.
+// Operations that write down every update of weights that a device makes, and every scaled addition.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,11 @@ class recording_operations final : public operations {
         std::vector<float> before, after; // of one tensor
     };
 
+    struct addition {
+        float factor;
+        std::vector<float> sum;
+    };
+
     explicit recording_operations(operations& all) : all_{all} {}
 
     std::string_view name() const noexcept override { return "recording"; }
@@ -24,6 +29,7 @@ class recording_operations final : public operations {
 
     // In their order: of the tensors of a version one after the other.
     const std::vector<update>& updates() const noexcept { return updates_; }
+    const std::vector<addition>& additions() const noexcept { return additions_; }
 
   private:
 #define TROUPE_PASS_ON(type)                                                                       \
@@ -44,12 +50,18 @@ class recording_operations final : public operations {
         updates_.push_back({std::move(before), values_of(op.operands.new_weight)});
         return done;
     }
+    result<void> note(const add_scaled& op) {
+        auto done = all_.run(op);
+        additions_.push_back({op.factor, values_of(op.sum)});
+        return done;
+    }
     static std::vector<float> values_of(const tensor& t) {
         return {t.values<float>().begin(), t.values<float>().end()};
     }
 
     operations& all_;
     std::vector<update> updates_;
+    std::vector<addition> additions_;
 };
 
 } // namespace troupe::test

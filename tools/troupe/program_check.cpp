@@ -97,6 +97,7 @@ result<std::shared_ptr<piece_source>> open_data_for(const program_app& app, cons
         return takes_offsets.failure();
     auto data = open_data(app.app().getData(), {.needs_targets = what.needs_targets,
                                                 .takes_offsets = *takes_offsets,
+                                                .takes_remainders = what.takes_remainders,
                                                 .rule = rule->get(),
                                                 .open_cities = std::move(open_cities)});
     if (!data)

@@ -222,6 +222,7 @@ int evaluate_program(const program_app& app, const program_table& programs,
                          {options.result,
                           {.needs_targets = what.needs_targets,
                            .takes_offsets = static_cast<bool>(what.takes_offsets),
+                           .takes_remainders = what.takes_remainders,
                            .file = options.data}},
                          opened);
         !done)
@@ -261,6 +262,7 @@ int predict_by_program(const program_app& app, const program_table& programs,
                          {options.result,
                           {.ignores_targets = true,
                            .takes_offsets = static_cast<bool>(what.takes_offsets),
+                           .takes_remainders = what.takes_remainders,
                            .file = options.data}},
                          opened);
         !done)

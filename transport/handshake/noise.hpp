@@ -2,7 +2,7 @@
 // messages by which two sides that hold the same key prove it to each other and agree on secrets that nobody else has,
 // also not somebody who learns the key later. Curve, cipher and hash are libsodium's.
 //
-// Bytes in, bytes out: no socket and no randomness of its own. Secrets are wiped when an object goes.
+// Bytes in, bytes out: no socket, no randomness of its own. Objects with secrets wipe them at their end; outcomes do not.
 //
 // Threads: one at a time per object. Errors: errc::refused for bytes that are not by a holder of the key, and the object is
 // of no use from then on.

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include <utf8proc.h>
+
 #include "schemas/base/utf8.hpp"
 
 namespace troupe {
@@ -23,6 +25,17 @@ std::string why_not_utf8(std::string_view text) {
         text.remove_prefix(c.bytes);
     }
     return {};
+}
+
+bool has_visible_text(std::string_view text) {
+    while (!text.empty()) {
+        const code_point c = read_utf8(text);
+        const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c.value));
+        if (category < UTF8PROC_CATEGORY_ZS || category > UTF8PROC_CATEGORY_CF)
+            return true;
+        text.remove_prefix(c.bytes);
+    }
+    return false;
 }
 
 } // namespace troupe

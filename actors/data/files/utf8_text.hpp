@@ -10,4 +10,8 @@ namespace troupe {
 // is in no text.
 std::string why_not_utf8(std::string_view text);
 
+// True if a text in UTF-8 has a character that can be seen: more than blanks of any script, ends of lines, and characters
+// that only direct others, such as joiners and byte order marks (Unicode's general categories Z, Cc and Cf).
+bool has_visible_text(std::string_view text);
+
 } // namespace troupe

@@ -82,12 +82,14 @@ double column_spreads::offset(std::size_t column) const noexcept {
     return step > 0 && spread > 0 && std::isfinite(steps) ? steps * step : mean;
 }
 
-bool column_spreads::is_coarse(std::size_t column, double offset) const noexcept {
+bool column_spreads::is_coarse(std::size_t column, double offset,
+                               bool keeps_remainders) const noexcept {
     const double spread = deviation(column), mean = means_[column];
     if (spread <= 0) // numbers that differ in the file may be equal in float64
         return std::abs(mean) >= whole_in_double;
     if (offset == 0)
-        return std::sqrt(lost_[column] / static_cast<double>(rows_)) > lost_max * spread ||
+        return (!keeps_remainders &&
+                std::sqrt(lost_[column] / static_cast<double>(rows_)) > lost_max * spread) ||
                spread * sums_ratio < std::abs(mean);
     // Float64 of what is in the file, and the least that float32 can be of the difference.
     const double read = std::abs(mean) * std::numeric_limits<double>::epsilon() / 4;

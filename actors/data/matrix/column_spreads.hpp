@@ -33,9 +33,12 @@ class column_spreads {
     // A number near the mean, if that is far from 0 beside the spread, else 0. It has no digits that are far below the
     // spread, so that whole numbers less it are whole numbers; of a constant column it is that constant.
     double offset(std::size_t column) const noexcept;
+    // Whether float32 holds all numbers of the column as they are.
+    bool is_exact(std::size_t column) const noexcept { return lost_[column] == 0; }
     // Whether float32 of the numbers less this offset, or sums of float64 of these, are off by more than a millionth of the
     // spread; and whether the column is constant where float64 does not hold each whole number, from 2^53 on.
-    bool is_coarse(std::size_t column, double offset) const noexcept;
+    // `keeps_remainders`: what float32 loses is kept beside it.
+    bool is_coarse(std::size_t column, double offset, bool keeps_remainders = false) const noexcept;
 
   private:
     double deviation(std::size_t column) const noexcept;

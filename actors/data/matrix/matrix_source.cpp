@@ -111,29 +111,33 @@ result<void> matrix_source::survey(const matrix_settings& settings, bool has_own
     if (!shape_.is_sparse)
         shape_.entries = shape_.rows * shape_.columns;
     digests_.emplace(shape_.rows, passed_.value());
-    find_offsets(std::move(spreads), settings.takes_offsets);
+    find_offsets(std::move(spreads), settings);
     return rewind();
 }
 
-void matrix_source::find_offsets(column_spreads spreads, bool takes_offsets) {
+void matrix_source::find_offsets(column_spreads spreads, const matrix_settings& settings) {
     if (shape_.is_sparse)
         spreads.end(shape_.rows, column_entries_);
     else
         spreads.end(shape_.rows);
-    bool is_any = false;
+    bool is_any = false, is_exact = true;
     std::vector<double> offsets;
     for (std::size_t j = 0; j < spreads.size(); ++j) {
         double offset = 0;
-        if (takes_offsets && !shape_.is_sparse) {
+        if (settings.takes_offsets && !shape_.is_sparse) {
             offset = spreads.offset(j);
             offsets.push_back(offset);
             is_any = is_any || offset != 0;
         }
-        if (!spreads.is_coarse(j, offset))
+        is_exact = is_exact && offset == 0 && spreads.is_exact(j);
+        if (!spreads.is_coarse(j, offset, settings.takes_remainders && !shape_.is_sparse))
             continue;
         if (++shape_.coarse <= coarse_columns_max)
             shape_.coarse_columns.push_back(j);
     }
+    // Products of sparse columns are of float32 alone, and so must their means be where these are far from 0.
+    const bool is_too_far = shape_.is_sparse && shape_.coarse > 0;
+    shape_.has_remainders = settings.takes_remainders && !is_exact && !is_too_far;
     if (is_any)
         shape_.offsets = std::move(offsets);
 }

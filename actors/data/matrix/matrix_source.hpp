@@ -54,6 +54,8 @@ struct matrix_shape {
     std::vector<std::string> column_names; // one for each column, printable; or none
     // To subtract from each column before it becomes float32 (column_spreads.hpp); empty: nothing, as of sparse ones.
     std::vector<double> offsets;
+    // Whether what float32 leaves is to be kept: its user takes it, there may be any, and no sparse column is coarse.
+    bool has_remainders = false;
     // Columns of which float32 less the offset keeps too little: a few of them, and how many there are.
     std::vector<std::size_t> coarse_columns;
     std::size_t coarse = 0;
@@ -87,6 +89,8 @@ struct matrix_settings {
     bool needs_target_column = true;
     // Whether its user can do with dense columns less a number each: then the shape says which.
     bool takes_offsets = false;
+    // Whether its user keeps what float32 leaves of the numbers, too: then the shape says whether there is any.
+    bool takes_remainders = false;
     data_rule* rule = nullptr; // asked once, while the files are opened; null: there is none
 };
 
@@ -123,7 +127,7 @@ class matrix_source {
     // `has_own_targets`: they are in the rows, and nowhere else.
     result<void> survey(const matrix_settings& settings, bool has_own_targets);
     result<void> count(const row_block& row, column_spreads& spreads);
-    void find_offsets(column_spreads spreads, bool takes_offsets);
+    void find_offsets(column_spreads spreads, const matrix_settings& settings);
     std::uint64_t row_bytes(std::uint64_t row) const;
     std::uint32_t rows_that_fit(std::uint64_t bytes_max) const;
     result<row_block> read_block(std::uint32_t rows);

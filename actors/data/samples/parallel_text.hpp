@@ -1,7 +1,8 @@
 // Pairs of sentences from two files, line by line, or from one file with a tab between the sentences of a line; plain or
 // gzip, in UTF-8.
 //
-// Text after a second tab is skipped, as are pairs of which a sentence is empty or blank. Errors: as in line_reader.hpp.
+// Text after a second tab is skipped, as are pairs of which a sentence is empty or blank; a note says how many. Tables,
+// markup and JSON are refused where they can be told from sentences. Errors: as in line_reader.hpp.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ struct parallel_text {
     std::vector<char> source_text; // `pairs` points into these
     std::vector<char> target_text;
     std::vector<sentence_pair> pairs; // not empty
-    std::size_t half_empty = 0;       // pairs that were skipped and have one sentence
+    std::vector<std::string>
+        notes; // what was skipped, or may be meant in another way; without the file's name
 };
 
 // `target` is empty if `source` has both languages.

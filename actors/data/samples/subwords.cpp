@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
@@ -19,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace sp = sentencepiece;
-
-constexpr std::size_t line_bytes_max = 4192; // the trainer skips longer ones
 
 // Passes lines to the trainer.
 class line_iterator final : public sp::SentenceIterator {
@@ -60,7 +59,7 @@ error refusal(const sp::util::Status& status, std::size_t tokens) {
     const std::size_t at = said.find(before);
     if (at == std::string::npos)
         return {errc::data, no + "; give more tokens, or text with lines of at most " +
-                                std::to_string(line_bytes_max) + " bytes"};
+                                std::to_string(subwords::line_bytes_max) + " bytes"};
     const std::string enough = said.substr(at + before.size());
     return {errc::data,
             no + "; give at least " + enough.substr(0, enough.find_first_not_of("0123456789"))};
@@ -73,6 +72,35 @@ sp::util::Status parsed(sp::SentencePieceProcessor& processor, const std::string
     } catch (const std::exception& thrown) {
         return {sp::util::StatusCode::kInternal, thrown.what()};
     }
+}
+
+// Takes a number of variable length from the bytes; none where they end within it.
+std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+        const auto byte = static_cast<unsigned char>(bytes[0]);
+        bytes.remove_prefix(1);
+        value |= std::uint64_t{byte & 0x7fu} << shift;
+        if (byte < 0x80)
+            return value;
+    }
+    return std::nullopt;
+}
+
+// A model is its tokens, then how it was made (field 2), then how text is normalised (field 3), all of them fields with a
+// length. The library takes a file without the latter, which one is that was cut behind a token, and encodes otherwise
+// with it. Sources: sentencepiece_model.proto of SentencePiece; the encoding of Protocol Buffers.
+bool has_all_parts(std::string_view serialized) {
+    std::uint64_t seen = 0;
+    while (!serialized.empty()) {
+        const auto key = take_varint(serialized);
+        const auto length = take_varint(serialized);
+        if (!key || !length || (*key & 7u) != 2 || *length > serialized.size())
+            return false;
+        serialized.remove_prefix(*length);
+        seen |= *key >> 3 < 64 ? std::uint64_t{1} << (*key >> 3) : 0;
+    }
+    return (seen >> 2 & 3) == 3;
 }
 
 } // namespace
@@ -92,7 +120,12 @@ result<subwords> subwords::of(std::string serialized) {
     made->serialized = std::move(serialized);
     const auto loaded = parsed(made->processor, made->serialized);
     if (!loaded.ok())
-        return error{errc::data, "byte 0: no SentencePiece model (" + sentence(loaded) + ")"};
+        return error{errc::data, "byte 0: no SentencePiece model (" + sentence(loaded) +
+                                     "); give the file that ends by .model"};
+    if (!has_all_parts(made->serialized))
+        return error{errc::data, "byte " + std::to_string(made->serialized.size()) +
+                                     ": truncated: a SentencePiece model without what follows its "
+                                     "tokens; fetch the file again"};
     const auto& p = made->processor;
     if (p.pad_id() != padding || p.bos_id() < 0 || p.eos_id() < 0 || p.unk_id() < 0)
         return error{errc::data, "byte 0: a vocabulary whose token 0 is not padding, or without "
@@ -161,6 +194,9 @@ std::string subwords::sha256() const {
 std::size_t subwords::tokens() const noexcept {
     return static_cast<std::size_t>(model_->processor.GetPieceSize());
 }
+std::int32_t subwords::unknown_token() const noexcept {
+    return model_->processor.unk_id();
+}
 std::int32_t subwords::sentence_begin() const noexcept {
     return model_->processor.bos_id();
 }
@@ -177,14 +213,17 @@ std::vector<std::int32_t> subwords::encode(std::string_view line) const {
 }
 
 std::vector<std::string> subwords::unknown(std::string_view line) const {
-    std::vector<std::string> pieces;
+    std::vector<std::string> pieces, found;
     const auto encoded =
         model_->processor.Encode(absl::string_view{line.data(), line.size()}, &pieces);
     TROUPE_CHECK(encoded.ok(), "a loaded vocabulary encodes any text");
-    std::erase_if(pieces, [this](const std::string& piece) {
-        return !model_->processor.IsUnknown(model_->processor.PieceToId(piece));
-    });
-    return pieces;
+    // By its token: the text of an unknown piece may be the name of another, such as "<s>".
+    const std::vector<std::int32_t> tokens = encode(line);
+    TROUPE_CHECK(tokens.size() == pieces.size(), "a line has one encoding");
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+        if (tokens[i] == unknown_token())
+            found.push_back(pieces[i]);
+    return found;
 }
 
 std::string subwords::decode(std::span<const std::int32_t> all) const {

@@ -20,6 +20,7 @@ namespace troupe {
 class subwords {
   public:
     static constexpr std::int32_t padding = 0;
+    static constexpr std::size_t line_bytes_max = 4192; // make() passes over longer lines
 
     // A vocabulary of at most `tokens` tokens made from these lines; the same lines give the same vocabulary. errc::data if
     // `tokens` is too small for the characters of the text.
@@ -33,6 +34,7 @@ class subwords {
 
     std::string sha256() const; // of the file, 64 hexadecimal digits
     std::size_t tokens() const noexcept;
+    std::int32_t unknown_token() const noexcept;
     std::int32_t sentence_begin() const noexcept;
     std::int32_t sentence_end() const noexcept;
     // The line's tokens without begin and end. Invalid UTF-8 becomes unknown characters.

@@ -4,6 +4,7 @@
 #include <new>
 #include <optional>
 
+#include "actors/data/files/text_number.hpp"
 #include "actors/data/samples/parallel_text.hpp"
 #include "actors/data/samples/subwords.hpp"
 #include "schemas/base/limits.hpp"
@@ -24,45 +25,52 @@ void put(std::span<const std::int32_t> tokens, std::int32_t padding, std::span<s
     std::fill(into.begin() + static_cast<std::ptrdiff_t>(count), into.end(), padding);
 }
 
-// Returns the number of tokens of the whole sentence, including its end.
-std::size_t put_source(const subwords& vocabulary, std::string_view sentence,
-                       std::span<std::int32_t> into) {
-    auto source = vocabulary.encode(sentence);
-    const std::size_t whole = source.size() + 1;
+// `source`: the tokens of a sentence.
+void put_source(const subwords& vocabulary, std::vector<std::int32_t> source,
+                std::span<std::int32_t> into) {
     source.resize(std::min(source.size(), into.size() - 1)); // a cut sentence has an end, too
     source.push_back(vocabulary.sentence_end());
     put(source, subwords::padding, into);
-    return whole;
 }
 
-// Sentences of one language that were cut: their number, and the tokens of the longest.
-struct cut_sentences {
-    std::size_t count = 0;
-    std::size_t longest = 0;
+// A count of what a model does not read of the sentences of one language.
+struct unread_text {
+    std::size_t cut = 0;     // sentences
+    std::size_t longest = 0; // tokens of the longest of these
+    std::size_t with_unknown = 0;
+    std::string first_unknown;
 
-    void see(std::size_t tokens, std::size_t space) {
-        if (tokens <= space)
+    // `tokens`: those of the sentence; of its row there is `space` for them and one more.
+    void see(const subwords& vocabulary, std::string_view sentence,
+             std::span<const std::int32_t> tokens, std::size_t space) {
+        if (tokens.size() + 1 > space) {
+            ++cut;
+            longest = std::max(longest, tokens.size() + 1);
+        }
+        if (std::ranges::find(tokens, vocabulary.unknown_token()) == tokens.end())
             return;
-        ++count;
-        longest = std::max(longest, tokens);
+        if (with_unknown++ == 0)
+            first_unknown = vocabulary.unknown(sentence).front();
     }
 };
 
-struct cut_pairs {
-    cut_sentences source;
-    cut_sentences target;
+struct unread_pairs {
+    unread_text source;
+    unread_text target;
 };
 
 void put_pair(const subwords& vocabulary, const sentence_pair& pair, const row_shape& row,
-              std::span<std::int32_t> input, std::span<std::int32_t> labels, cut_pairs& cut) {
-    cut.source.see(put_source(vocabulary, pair.source, input.first(row.source)), row.source);
+              std::span<std::int32_t> input, std::span<std::int32_t> labels, unread_pairs& unread) {
+    const auto source = vocabulary.encode(pair.source);
+    put_source(vocabulary, source, input.first(row.source));
+    unread.source.see(vocabulary, pair.source, source, row.source);
     auto target = vocabulary.encode(pair.target);
+    unread.target.see(vocabulary, pair.target, target, row.target);
     target.insert(target.begin(), vocabulary.sentence_begin());
     put(target, subwords::padding, input.last(row.target));
     target.erase(target.begin());
     target.push_back(vocabulary.sentence_end());
     put(target, ignored_label, labels);
-    cut.target.see(target.size(), row.target);
 }
 
 struct pairs_part {
@@ -85,28 +93,23 @@ result<parallel_text> read_part(const pairs_part& from) {
     return text.failure().in(from.key + (about_target ? "_target" : "_source"));
 }
 
-void note_cuts(const pairs_part& from, std::size_t pairs, const cut_pairs& cut,
-               std::vector<std::string>& notes) {
-    const auto note = [&](const cut_sentences& sentences, const std::string& what,
-                          const std::string& space) {
-        if (sentences.count > 0)
-            notes.push_back(what + " sentences are longer than " + space +
-                            " and are cut; the longest takes " + std::to_string(sentences.longest) +
-                            " tokens, its end included");
+// `where`: the key and the file; `space`: what is too small for a sentence that is cut.
+void note_unread(const std::string& where, const std::string& language, std::size_t pairs,
+                 const unread_text& unread, const std::string& space,
+                 std::vector<std::string>& notes) {
+    const auto count = [&](std::size_t sentences) {
+        return where + std::to_string(sentences) + " of " + std::to_string(pairs) + " " + language +
+               " sentences ";
     };
-    const std::string of_all = " of " + std::to_string(pairs);
-    note(cut.source, from.source_at() + std::to_string(cut.source.count) + of_all + " source",
-         "data.translation.source_length");
-    note(cut.target, from.target_at() + std::to_string(cut.target.count) + of_all + " target",
-         "what model.input leaves behind the source");
-}
-
-void note_half_empty(const pairs_part& from, const parallel_text& text,
-                     std::vector<std::string>& notes) {
-    if (text.half_empty > 0)
-        notes.push_back(from.source_at() + std::to_string(text.half_empty) + " of " +
-                        std::to_string(text.pairs.size() + text.half_empty) +
-                        " pairs have one sentence, and are left out");
+    if (unread.cut > 0)
+        notes.push_back(count(unread.cut) + "are longer than " + space +
+                        " and are cut; the longest takes " + std::to_string(unread.longest) +
+                        " tokens, its end included");
+    if (unread.with_unknown > 0)
+        notes.push_back(count(unread.with_unknown) +
+                        "have characters that the vocabulary has not, the first " +
+                        troupe::quoted(unread.first_unknown) +
+                        "; the model reads an unknown token in their place");
 }
 
 result<dataset> encode(const pairs_part& from, const parallel_text& text,
@@ -120,12 +123,16 @@ result<dataset> encode(const pairs_part& from, const parallel_text& text,
                                      " bytes; give fewer lines, or shorten model.input"};
     std::vector<std::int32_t> inputs(pairs * width);
     std::vector<std::int32_t> labels(pairs * row.target);
-    cut_pairs cut;
+    unread_pairs unread;
     for (std::size_t i = 0; i < pairs; ++i)
         put_pair(vocabulary, text.pairs[i], row, std::span{inputs}.subspan(i * width, width),
-                 std::span{labels}.subspan(i * row.target, row.target), cut);
-    note_half_empty(from, text, notes);
-    note_cuts(from, pairs, cut, notes);
+                 std::span{labels}.subspan(i * row.target, row.target), unread);
+    for (const std::string& note : text.notes)
+        notes.push_back(from.source_at() + note);
+    note_unread(from.source_at(), "source", pairs, unread.source, "data.translation.source_length",
+                notes);
+    note_unread(from.target_at(), "target", pairs, unread.target,
+                "what model.input leaves behind the source", notes);
     dataset data{from.source, from.key + "_source", pairs, {}, {}};
     data.inputs = make_column(std::move(inputs), data_type::int32, {width});
     data.labels = make_column(std::move(labels), data_type::int32, {row.target});
@@ -163,6 +170,13 @@ result<subwords> vocabulary_for(proto::TranslationData::Reader options, const pa
     lines.reserve(2 * text.pairs.size());
     for (const sentence_pair& pair : text.pairs)
         lines.insert(lines.end(), {pair.source, pair.target});
+    const auto too_long = std::ranges::count_if(
+        lines, [](std::string_view line) { return line.size() > subwords::line_bytes_max; });
+    if (too_long > 0)
+        notes.push_back("data.translation.vocabulary: it is made without " +
+                        std::to_string(too_long) + " of " + std::to_string(lines.size()) +
+                        " sentences, which are longer than " +
+                        std::to_string(subwords::line_bytes_max) + " bytes; is one on each line?");
     auto made = subwords::make(lines, tokens);
     if (!made)
         return made.failure().in("data.translation.vocabulary");
@@ -229,7 +243,9 @@ result<sentence_codec> sentence_codec::open(proto::TranslationData::Reader optio
 encoded_sentence sentence_codec::source(std::string_view sentence) const {
     encoded_sentence encoded;
     encoded.tokens.resize(source_length_);
-    encoded.own = put_source(vocabulary_, sentence, encoded.tokens) - 1;
+    const auto tokens = vocabulary_.encode(sentence);
+    put_source(vocabulary_, tokens, encoded.tokens);
+    encoded.own = tokens.size();
     encoded.cut = encoded.own - std::min(encoded.own, source_length_ - 1);
     encoded.unknown = vocabulary_.unknown(sentence);
     return encoded;

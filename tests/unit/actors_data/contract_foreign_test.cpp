@@ -7,6 +7,8 @@
 #include "actors/data/files/idx_file.hpp"
 #include "actors/data/matrix/target_vector.hpp"
 #include "actors/data/samples/npy_reader.hpp"
+#include "actors/data/samples/parallel_text.hpp"
+#include "actors/data/samples/subwords.hpp"
 #include "actors/data/sparse/documents.hpp"
 #include "actors/data/sparse/ratings.hpp"
 #include "schemas/base/foreign_file.hpp"
@@ -40,6 +42,8 @@ const std::vector<std::pair<std::string, form_reader>> readers{
      [](const std::string& path) {
          return told(read_documents({.format = document_format::lines, .source = {path, ""}}));
      }},
+    {"sentences", [](const std::string& path) { return told(read_parallel_text(path, "")); }},
+    {"tokens", [](const std::string& path) { return told(subwords::load(path)); }},
 };
 
 std::string padded(const std::string& magic, std::size_t at = 0) {

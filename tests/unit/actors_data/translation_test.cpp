@@ -290,6 +290,38 @@ BOOST_AUTO_TEST_CASE(pairs_with_one_sentence_are_left_out_and_counted) {
                                       ": 3 of 4 pairs have one sentence, and are left out"));
 }
 
+BOOST_AUTO_TEST_CASE(sentences_with_characters_that_the_vocabulary_has_not_are_counted) {
+    const wanted w{.train_source = en,
+                   .train_target = de,
+                   .test_source = plain("test.en", "the cat\n\xe7\x8a\xac %\n<s>\n"),
+                   .test_target = plain("test.de", "die Katze\nder Hund\nein Hund\n"),
+                   .vocabulary_file = model,
+                   .source_length = 30,
+                   .input = {60}};
+    const auto sets = load(w);
+    BOOST_REQUIRE(sets.ok());
+    BOOST_REQUIRE(!sets->notes.empty());
+    BOOST_TEST(sets->notes.back() ==
+               "data.translation.test_source: " + w.test_source +
+                   ": 2 of 3 source sentences have characters that the vocabulary has not, the "
+                   "first \"\xe7\x8a\xac\"; the model reads an unknown token in their place");
+    const auto vocabulary = subwords::load(model);
+    BOOST_TEST((vocabulary->unknown("<s>") == std::vector<std::string>{"<", ">"}));
+}
+
+BOOST_AUTO_TEST_CASE(sentences_of_which_no_vocabulary_is_made_are_counted) {
+    const std::string longest(4192, 'a');
+    const wanted w{.train_source = plain("long.en", english + longest + "\n" + longest + "a\n"),
+                   .train_target = plain("long.de", german + "ein Hund\neine Katze\n"),
+                   .vocabulary_file = model};
+    const auto sets = load(w);
+    BOOST_REQUIRE_MESSAGE(sets.ok(), (sets.ok() ? "" : sets.failure().message()));
+    BOOST_TEST((!sets->notes.empty() &&
+                sets->notes[0] == "data.translation.vocabulary: it is made without 1 of 12 "
+                                  "sentences, which are longer than 4192 bytes; is one on each "
+                                  "line?"));
+}
+
 BOOST_AUTO_TEST_CASE(text_that_cannot_be_used_is_refused_with_its_key_and_the_line) {
     const auto three = plain("three.de", "eins\nzwei\ndrei\n");
     BOOST_TEST(

@@ -68,12 +68,12 @@ played play(PipelineSchedule schedule, const way_to_agree& way, bool answers_lat
             ++seen.exchanges;
             seen.last_exchanges += a == action::hand_over_last ? 1 : 0;
             if (!answers_late)
-                course.answer(way.exchange->overlaps);
+                course.answer(way.exchange->overlaps, at.updates);
         };
         switch (s) {
         case step::wait:
             BOOST_TEST_REQUIRE(course.is_asked()); // the only thing that this stage waits for
-            course.answer(way.exchange->overlaps);
+            course.answer(way.exchange->overlaps, at.updates);
             break;
         case step::agree:
             act(before);
@@ -149,15 +149,33 @@ BOOST_AUTO_TEST_CASE(a_stage_that_trains_on_waits_before_its_second_update_at_mo
     waits.hand_over(1, false);
     BOOST_TEST((waits.before_pass(1) == action::nothing));
     BOOST_TEST((waits.before_pass(2) == action::wait));
-    waits.answer(true);
+    waits.answer(true, 2);
     BOOST_TEST((waits.before_pass(1) == action::nothing)); // is added after the next update
     BOOST_TEST((waits.before_pass(2) == action::add));
+    exchange_course prompt{weight_exchange{.every = 1, .overlaps = true, .waits = true}};
+    prompt.hand_over(1, false);
+    prompt.answer(true, 1);
+    BOOST_TEST((prompt.before_pass(1) == action::nothing));
+    BOOST_TEST((prompt.before_pass(2) == action::add));
     exchange_course free{weight_exchange{.every = 1, .overlaps = true, .waits = false}};
     free.hand_over(1, false);
     BOOST_TEST((free.before_pass(7) == action::nothing));
     exchange_course stops{weight_exchange{.every = 1}};
     stops.hand_over(1, false);
     BOOST_TEST((stops.before_pass(1) == action::wait));
+}
+
+// If it were added at once, some passes of a minibatch would use weights from before the addition and others from after it.
+BOOST_AUTO_TEST_CASE(an_answer_that_arrives_during_a_minibatch_is_added_after_its_update) {
+    exchange_course course{weight_exchange{.every = 2, .overlaps = true, .waits = false}};
+    course.hand_over(2, false);
+    course.answer(true, 4);                                 // during the fifth minibatch
+    BOOST_TEST((course.before_pass(4) == action::nothing)); // nor is the exchange made that was due
+    BOOST_TEST((course.at_end(4) == action::add));          // no minibatch follows
+    BOOST_TEST((course.before_pass(5) == action::add));
+    course.add();
+    BOOST_TEST((course.before_pass(5) == action::nothing));
+    BOOST_TEST((course.before_pass(6) == action::hand_over));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -301,6 +301,46 @@ BOOST_AUTO_TEST_CASE(columns_far_from_0_are_dealt_less_an_offset) {
                std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(what_float32_leaves_of_numbers_is_dealt_to_those_who_take_it) {
+    auto matrix = data().initMatrix();
+    const auto pieces = [&](const std::string& text, const data_use& use) {
+        matrix.setFeatures(plain("x", text));
+        const auto opened = open_data(data(), use);
+        BOOST_REQUIRE(opened.ok());
+        const auto piece = (*opened)->next(3, memory());
+        BOOST_REQUIRE((piece.ok() && *piece));
+        return (*piece)->tensors;
+    };
+    const auto shifted =
+        pieces("a,b\n100.455,1\n100.1,-1\n99.7,3\n",
+               {.ignores_targets = true, .takes_offsets = true, .takes_remainders = true});
+    const auto rows = read_matrix_piece(shifted, 2);
+    BOOST_REQUIRE((rows.ok() && rows->remainders.size() == 6));
+    const auto opened = open_data(data(), {.ignores_targets = true, .takes_offsets = true});
+    const double offset = (*opened)->offsets()[0];
+    const double numbers[] = {100.455, 100.1, 99.7};
+    for (std::size_t r = 0; r < 3; ++r) {
+        BOOST_TEST(std::abs(rows->number(2 * r) - (numbers[r] - offset)) < 1e-15);
+        BOOST_TEST(rows->remainders[2 * r + 1] == 0);
+    }
+    const auto sparse = pieces("0 1:0.455 2:1\n1 2:0.1\n", {.takes_remainders = true});
+    const auto entries = read_matrix_piece(sparse, 2);
+    BOOST_REQUIRE((entries.ok() && entries->remainders.size() == 3));
+    BOOST_TEST(std::abs(entries->number(0) - 0.455) < 1e-15);
+    BOOST_TEST(entries->remainders[1] == 0);
+    // Nothing is left, or nobody takes it.
+    BOOST_TEST(pieces("a\n0.5\n-3\n", {.ignores_targets = true, .takes_remainders = true}).size() ==
+               4u);
+    BOOST_TEST(pieces("a\n0.455\n-3\n", {.ignores_targets = true}).size() == 4u);
+
+    // Sparse columns far from 0, which a note names.
+    BOOST_TEST(pieces("0 1:2460000.53\n1 1:2460000.71\n", {.takes_remainders = true}).size() == 4u);
+
+    auto short_one = sparse;
+    short_one[4] = short_one[4].rows(0, 2);
+    BOOST_TEST(!read_matrix_piece(short_one, 2).ok());
+}
+
 BOOST_AUTO_TEST_CASE(ratings_that_float32_cannot_keep_are_noted) {
     data().initRatings().setTrain(plain("r", "1 1 100000000.5\n1 2 100000001.5\n"));
     BOOST_REQUIRE(open()->notes().size() == 1u);

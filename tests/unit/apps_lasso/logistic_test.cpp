@@ -44,7 +44,7 @@ struct small_data {
     shifted_columns columns() {
         auto builder = dense_columns_builder::make(memory, {rows, 2}).value();
         BOOST_REQUIRE(builder.append(rows, values).ok());
-        return shifted_columns{builder.finish().value()};
+        return shifted_columns{{builder.finish().value(), {}}};
     }
     std::unique_ptr<lasso_rows> part() {
         std::vector<double> targets;

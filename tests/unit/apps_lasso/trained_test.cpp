@@ -161,6 +161,18 @@ BOOST_AUTO_TEST_CASE(predict_a_number_for_each_row_and_lambda) {
     BOOST_TEST((taken.lines == expected));
 }
 
+BOOST_AUTO_TEST_CASE(add_what_float32_leaves_of_numbers) {
+    left_behind run;
+    run.rows.pieces.clear();
+    const std::vector<float> values{0, 1, 0, 0, 0}, remainders{1, 0x1p-30f, 0, 0, 0};
+    run.rows.pieces.push_back(scheduled::payload_of(run.memory, std::vector<std::int64_t>{},
+                                                    std::vector<std::int32_t>{}, values,
+                                                    std::vector<double>{0}, remainders)
+                                  .value());
+    const double twice = 2 * (1 + 0x1p-30);
+    BOOST_TEST((run.predicted().lines == table{{0.25, 0.125 + twice, twice / 4 - 1}}));
+}
+
 BOOST_AUTO_TEST_CASE(divide_by_the_norms_of_columns_that_were_scaled) {
     left_behind run{true}; // by 1, 4, 3, 2, 8
     const table expected{

@@ -1,4 +1,4 @@
-// What a run begins with: its devices, and advice on their memory.
+// The devices that a run begins with, and advice on their memory.
 #include <boost/test/unit_test.hpp>
 
 #include "tools/troupe/run_setup.hpp"
