@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schemas/base/file_descriptor.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe {
@@ -42,12 +43,10 @@ result<std::string> read_key(int file, const std::string& path) {
 } // namespace
 
 result<std::string> read_key_file(const std::string& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
+    const file_descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (!file)
         return error{errc::usage, "cannot open key file " + path + ": " + std::strerror(errno)};
-    auto key = read_key(file, path);
-    close(file);
-    return key;
+    return read_key(file.get(), path);
 }
 
 } // namespace troupe
