@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: include arrows, sizes of files and classes, columns, how comments begin, paths in READMEs,
 what the tour in actors/README.md names, whether each format of data has a table of forms, calls that belong to tools/ alone,
-merges left half done, whether the mutations of mutations.py apply, the subjects of commits, and the format, by .clang-format.
+merges left half done, names of two sources that a unity build joins, whether the mutations of mutations.py apply, the subjects of commits, and the format, by .clang-format.
 
 The arrows go one way: schemas <- kernels <- transport <- actors <- apps <- tools; tests sees all and nothing sees it.
 transport may include only kernels/tensor/. Between the sub-folders of kernels/, transport/ and actors/ they are what the
@@ -17,6 +17,8 @@ import runpy
 import shutil
 import subprocess
 import sys
+
+from same_names import check_same_names
 
 MAY_INCLUDE = {
     "schemas": {"schemas"},
@@ -389,6 +391,7 @@ def check_tree(root):
     offences += check_tour(root)
     offences += check_formats(root)
     offences += check_mutations(root)
+    offences += check_same_names(root, [folder for folder in MAY_INCLUDE if folder != "tests"])
     offences += check_commits(root)
     for path in prose(root):
         offences += check_prose(root, path)

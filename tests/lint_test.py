@@ -56,6 +56,17 @@ class Lint(unittest.TestCase):
         self.assertEqual(self.offences(**{"tests/mutations.py": row % "int first_row();"}), ["3 files keep the rules"])
         self.finds("its line stands 0 times in actors/data/column.hpp", **{"tests/mutations.py": row % "int last_row();"})
 
+    def test_names_of_sources_compiled_as_one(self):
+        library = "static_library('ops', 'a.cpp', 'b.cpp',\n    include_directories: root)\n"
+        a = "namespace {\n\nconstexpr int step = 1;\nint next(int x) {\n    return x + step;\n}\n\n} // namespace\n"
+        said = {"kernels/ops/meson.build": library, "kernels/ops/a.cpp": a}
+        self.assertEqual(self.offences(**said, **{"kernels/ops/b.cpp": a.replace("step", "pace").replace("int x", "long x")}),
+                         ["5 files keep the rules"])
+        self.finds("kernels/ops/b.cpp:1: defines step, as kernels/ops/a.cpp does",
+                   **said, **{"kernels/ops/b.cpp": a.replace("int x", "long x")})
+        self.finds("kernels/ops/b.cpp:1: defines next(int), as kernels/ops/a.cpp does",
+                   **said, **{"kernels/ops/b.cpp": a.replace("step", "pace")})
+
     def test_arrows_between_folders(self):
         self.finds("kernels/ops/a.hpp:1: kernels/ may not include", kernels__ops__a_hpp='#include "actors/data/column.hpp"\n')
 

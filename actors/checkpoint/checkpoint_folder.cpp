@@ -120,8 +120,8 @@ result<checkpoint_folder> checkpoint_folder::open(fs::path directory) {
 }
 
 result<void> checkpoint_folder::lock() {
-    file_handle now{::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (now.get() < 0)
+    file_descriptor now{::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!now)
         return file_error(directory_, "opened", errno, another_folder);
     if (::flock(now.get(), LOCK_EX | LOCK_NB) != 0)
         return error{errc::usage, directory_.string() +

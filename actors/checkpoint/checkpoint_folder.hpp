@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "actors/checkpoint/file_writer.hpp"
+#include "schemas/base/file_descriptor.hpp"
 
 namespace troupe {
 
@@ -53,7 +54,7 @@ class checkpoint_folder {
 
     std::filesystem::path directory_;
     std::vector<std::filesystem::path> made_; // by open(), innermost first
-    file_handle lock_;                        // on the folder
+    file_descriptor lock_;                    // on the folder
 };
 
 // Moves a finished file or folder to its final name. An existing folder is exchanged atomically and then deleted.

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schemas/base/file_descriptor.hpp"
+
 namespace troupe {
 
 namespace {
@@ -53,18 +55,13 @@ std::string_view advice_on(int error_number) {
 }
 
 result<void> sync_opened(const std::filesystem::path& name, int flags) {
-    const file_handle handle{::open(name.c_str(), O_RDONLY | O_CLOEXEC | flags)};
-    if (handle.get() < 0 || ::fsync(handle.get()) != 0)
+    const file_descriptor handle{::open(name.c_str(), O_RDONLY | O_CLOEXEC | flags)};
+    if (!handle || ::fsync(handle.get()) != 0)
         return file_error(name, "synced", errno);
     return {};
 }
 
 } // namespace
-
-file_handle::~file_handle() {
-    if (descriptor_ >= 0)
-        ::close(descriptor_);
-}
 
 error file_error(const std::filesystem::path& file, std::string_view what, int error_number,
                  std::string_view instead) {
@@ -101,8 +98,9 @@ std::string sha256::hex() {
 
 result<written_file> write_file(const output_file& file,
                                 std::span<const std::span<const std::byte>> pieces) {
-    const file_handle out{::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
-    if (out.get() < 0)
+    const file_descriptor out{
+        ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
+    if (!out)
         return file_error(file.shown, "made", errno, file.instead);
     written_file done;
     sha256 hash;
@@ -129,9 +127,9 @@ result<void> sync_folder(const std::filesystem::path& folder) {
 
 result<std::vector<std::byte>> read_file(const std::filesystem::path& file,
                                          std::uint64_t bytes_max) {
-    const file_handle in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    const file_descriptor in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
     struct stat status {};
-    if (in.get() < 0 || ::fstat(in.get(), &status) != 0)
+    if (!in || ::fstat(in.get(), &status) != 0)
         return file_error(file, "read", errno);
     if (!S_ISREG(status.st_mode))
         return error{errc::data, file.string() + ": not a file"};

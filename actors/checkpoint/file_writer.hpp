@@ -10,30 +10,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "schemas/base/error.hpp"
 
 namespace troupe {
-
-// An open file descriptor, closed by the destructor.
-class file_handle {
-  public:
-    file_handle() noexcept = default;
-    explicit file_handle(int descriptor) noexcept : descriptor_{descriptor} {}
-    file_handle(file_handle&& other) noexcept : descriptor_{std::exchange(other.descriptor_, -1)} {}
-    file_handle& operator=(file_handle&& other) noexcept {
-        std::swap(descriptor_, other.descriptor_);
-        return *this;
-    }
-    ~file_handle();
-
-    int get() const noexcept { return descriptor_; }
-
-  private:
-    int descriptor_ = -1;
-};
 
 // "FILE: cannot be WHAT: REASON", and what to do about the reason: "; free some space". `instead`, "another folder", is what
 // else helps: " or choose INSTEAD".

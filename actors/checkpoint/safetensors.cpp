@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t length_bytes = 8;
 
-error bad(std::string sentence) {
+error bad_file(std::string sentence) {
     return {errc::data, "not a usable safetensors file: " + std::move(sentence)};
 }
 
@@ -53,20 +53,20 @@ bool is_count(const header_entry& entry) {
 result<std::span<const std::byte>> checked_bytes(const header_entry& entry, std::size_t of_element,
                                                  std::span<const std::byte> elements) {
     if (entry.shape.size() > limits::tensor_rank_max)
-        return bad(named(entry.name) + " has more than " + std::to_string(limits::tensor_rank_max) +
-                   " dimensions");
+        return bad_file(named(entry.name) + " has more than " +
+                        std::to_string(limits::tensor_rank_max) + " dimensions");
     if (entry.begin > entry.end || entry.end > elements.size())
-        return bad(named(entry.name) + " lies outside the file");
+        return bad_file(named(entry.name) + " lies outside the file");
     // A dimension of 0 empties the tensor however large the others are.
     std::uint64_t bytes = std::ranges::find(entry.shape, 0u) == entry.shape.end() ? of_element : 0;
     for (const std::uint64_t dimension : entry.shape) {
         if (bytes != 0 && dimension > elements.size() / bytes)
-            return bad(named(entry.name) + " is larger than the file");
+            return bad_file(named(entry.name) + " is larger than the file");
         bytes *= dimension;
     }
     if (bytes != entry.end - entry.begin)
-        return bad(named(entry.name) + " needs " + std::to_string(bytes) + " bytes, but has " +
-                   std::to_string(entry.end - entry.begin));
+        return bad_file(named(entry.name) + " needs " + std::to_string(bytes) + " bytes, but has " +
+                        std::to_string(entry.end - entry.begin));
     return elements.subspan(entry.begin, bytes);
 }
 
@@ -90,7 +90,7 @@ result<void> add_tensor(const header_entry& entry, std::span<const std::byte> el
     }
     const auto* type = std::ranges::find(stored_types, entry.type, &stored_type::name);
     if (type == std::end(stored_types))
-        return bad(
+        return bad_file(
             named(entry.name) + " has elements of type " + printable(entry.type, 16) +
             "; F64, F32, F16, BF16, I64, I32 and U8 can be read: convert it first, in PyTorch "
             "by tensor.float()");
@@ -133,27 +133,27 @@ std::string safetensors_header(std::span<const named_tensor> tensors,
 
 result<safetensors_view> parse_safetensors(std::span<const std::byte> file) {
     if (file.size() < length_bytes)
-        return bad("shorter than its header");
+        return bad_file("shorter than its header");
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), length_bytes);
     // No header is as long as these bytes say.
     if (std::memcmp(file.data(), "PK", 2) == 0)
-        return bad("a zip archive, which is what torch.save writes; write the weights with "
-                   "safetensors.torch.save_file");
+        return bad_file("a zip archive, which is what torch.save writes; write the weights with "
+                        "safetensors.torch.save_file");
     const std::string_view beginning{reinterpret_cast<const char*>(file.data()),
                                      std::min(file.size(), foreign_beginning_bytes)};
     if (const std::string why = why_foreign(beginning);
         length > limits::checkpoint_header_bytes_max && !why.empty())
-        return bad(why);
+        return bad_file(why);
     if (length > limits::checkpoint_header_bytes_max)
-        return bad("a header of more than " + std::to_string(limits::checkpoint_header_bytes_max) +
-                   " bytes");
+        return bad_file("a header of more than " +
+                        std::to_string(limits::checkpoint_header_bytes_max) + " bytes");
     if (length > file.size() - length_bytes)
-        return bad("shorter than its header");
+        return bad_file("shorter than its header");
     const auto elements = file.subspan(length_bytes + length);
     auto header = parse_header({reinterpret_cast<const char*>(file.data()) + length_bytes, length});
     if (!header)
-        return bad(header.failure().message());
+        return bad_file(header.failure().message());
 
     safetensors_view view;
     view.metadata = std::move(header->metadata);
@@ -163,15 +163,15 @@ result<safetensors_view> parse_safetensors(std::span<const std::byte> file) {
     std::uint64_t next = 0; // first byte that belongs to no tensor yet
     for (const header_entry& entry : header->entries) {
         if (entry.begin != next)
-            return bad(named(entry.name) +
-                       (entry.begin < next ? " overlaps another" : " leaves a hole before it"));
+            return bad_file(named(entry.name) + (entry.begin < next ? " overlaps another"
+                                                                    : " leaves a hole before it"));
         if (auto added = add_tensor(entry, elements, view); !added)
             return added.failure();
         next = entry.end;
     }
     if (next != elements.size())
-        return bad(std::to_string(elements.size() - next) +
-                   " bytes at the end belong to no tensor");
+        return bad_file(std::to_string(elements.size() - next) +
+                        " bytes at the end belong to no tensor");
     return view;
 }
 

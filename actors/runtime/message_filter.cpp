@@ -13,7 +13,7 @@ namespace troupe {
 
 namespace {
 
-error usage(std::string sentence) {
+error bad_filter(std::string sentence) {
     return {errc::usage, std::move(sentence)};
 }
 
@@ -31,11 +31,11 @@ result<const message_type*> find_type(const std::string& name, const message_cat
     const message_type* type = known.find(name);
     if (type == nullptr) {
         const auto names = type_names(known);
-        return usage("there is no message type " + name + "; " + guess(name, names) +
-                     "the types are " + join(names));
+        return bad_filter("there is no message type " + name + "; " + guess(name, names) +
+                          "the types are " + join(names));
     }
     if (is_of_inspector(type->id))
-        return usage(name + " is of the inspector's own messages, which are not shown");
+        return bad_filter(name + " is of the inspector's own messages, which are not shown");
     return type;
 }
 
@@ -70,9 +70,10 @@ result<void> check_any_type(const std::vector<field_condition>& conditions,
     const std::vector<std::string> names{known.begin(), known.end()};
     for (const field_condition& c : conditions)
         if (!known.contains(c.field()))
-            return usage("no message has a field " + c.field() + "; " + guess(c.field(), names) +
-                         "the fields of a type are named when you give it, as type=NAME");
-    return usage("no message has all of these fields; give type= to see which it has");
+            return bad_filter("no message has a field " + c.field() + "; " +
+                              guess(c.field(), names) +
+                              "the fields of a type are named when you give it, as type=NAME");
+    return bad_filter("no message has all of these fields; give type= to see which it has");
 }
 
 } // namespace
@@ -84,10 +85,10 @@ result<message_filter> message_filter::parse(proto::Filter::Reader from,
     filter.work_ = from.getWork();
     filter.run_ = from.getRun();
     if (from.getFields().size() > limits::filter_fields_max)
-        return usage("a filter has at most " + std::to_string(limits::filter_fields_max) +
-                     " fields");
+        return bad_filter("a filter has at most " + std::to_string(limits::filter_fields_max) +
+                          " fields");
     if (from.getSenders().size() > limits::nodes_max)
-        return usage("a filter has at most " + std::to_string(limits::nodes_max) + " senders");
+        return bad_filter("a filter has at most " + std::to_string(limits::nodes_max) + " senders");
     for (const auto sender : from.getSenders())
         filter.senders_.push_back({node_id{sender.getNode()}, actor_number{sender.getActor()}});
     for (const auto condition : from.getFields())

@@ -161,7 +161,7 @@ result<fs::path> run_checkpoints::save(const saved_commit& commit) {
     const std::string text = manifest.dump(2) + "\n";
     const std::span<const std::byte> pieces[] = {std::as_bytes(std::span{text})};
     const fs::path file = partial->path() / manifest_file;
-    if (auto written = write_file({file, file}, pieces); !written)
+    if (auto written = troupe::write_file({file, file}, pieces); !written)
         return written.failure();
     if (auto placed = partial->put_into_place(name); !placed)
         return placed.failure();

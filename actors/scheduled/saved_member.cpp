@@ -207,7 +207,7 @@ result<json> write_member(const fs::path& folder, const std::string& name, const
     for (const named_tensor& t : tensors)
         pieces.push_back(t.bytes);
     const std::string file = name + file_ending;
-    auto written = write_file({folder / file, folder / file}, pieces);
+    auto written = troupe::write_file({folder / file, folder / file}, pieces);
     if (!written)
         return written.failure();
     json listed{{"file", file},

@@ -8,7 +8,7 @@ namespace troupe::lasso {
 
 namespace {
 
-constexpr std::size_t rows_at_once = 256;
+constexpr std::size_t zero_rows_at_once = 256;
 
 template <class Builder>
 result<void> begin(std::optional<Builder>& builder, memory_pool& memory, matrix_size size) {
@@ -34,9 +34,9 @@ result<std::unique_ptr<const column_matrix>> finished(std::optional<Builder>& bu
 }
 
 result<void> append_zeros(dense_columns_builder& to, std::size_t rows, std::size_t columns) {
-    const std::vector<float> zeros(std::min(rows, rows_at_once) * columns);
+    const std::vector<float> zeros(std::min(rows, zero_rows_at_once) * columns);
     while (rows > 0) {
-        const std::size_t count = std::min(rows, rows_at_once);
+        const std::size_t count = std::min(rows, zero_rows_at_once);
         if (auto appended = to.append(count, std::span{zeros}.first(count * columns)); !appended)
             return appended;
         rows -= count;

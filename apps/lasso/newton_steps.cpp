@@ -9,8 +9,8 @@ namespace {
 
 // A direction in which the objective falls has a step that is short enough; where rounding hides that, any will do.
 constexpr std::uint32_t returns_max = 40;
-constexpr double rounding = 1e-13;       // of an objective, relative
-constexpr std::size_t saved_numbers = 4; // intercept, objective, returns, target_intercept
+constexpr double rounding = 1e-13;            // of an objective, relative
+constexpr std::size_t saved_step_numbers = 4; // intercept, objective, returns, target_intercept
 
 } // namespace
 
@@ -44,11 +44,11 @@ std::vector<double> newton_steps::save() const {
 }
 
 bool newton_steps::load(std::span<const double> saved, std::size_t variables) {
-    if (saved.size() < saved_numbers ||
+    if (saved.size() < saved_step_numbers ||
         !std::ranges::all_of(saved, [](double x) { return std::isfinite(x); }) ||
         !(saved[2] >= 0 && saved[2] <= returns_max))
         return false;
-    const auto rest = saved.subspan(saved_numbers);
+    const auto rest = saved.subspan(saved_step_numbers);
     const bool is_back = saved[2] > 0;
     if (rest.size() != (is_back ? 2 * variables : variables) && !(rest.empty() && !is_back))
         return false;

@@ -7,7 +7,7 @@ namespace troupe::lasso {
 
 namespace {
 
-constexpr std::size_t saved_numbers = 6;
+constexpr std::size_t saved_phase_numbers = 6;
 
 template <class Number>
 bool take_some(std::span<const Number>& left, std::int64_t count, std::vector<Number>& to) {
@@ -58,11 +58,11 @@ phases_under_way::contents phases_under_way::save() const {
 bool phases_under_way::load(const contents& saved,
                             const std::function<bool(const own_phase&)>& is_possible) {
     phases_.clear();
-    if (saved.numbers.size() % saved_numbers != 0)
+    if (saved.numbers.size() % saved_phase_numbers != 0)
         return false;
     std::span<const std::int64_t> chosen = saved.chosen;
     std::span<const double> gradients = saved.gradients;
-    for (std::size_t i = 0; i < saved.numbers.size(); i += saved_numbers) {
+    for (std::size_t i = 0; i < saved.numbers.size(); i += saved_phase_numbers) {
         const std::int64_t* const numbers = saved.numbers.data() + i;
         own_phase& p = phases_.emplace_back();
         p.number = static_cast<std::uint64_t>(numbers[0]);

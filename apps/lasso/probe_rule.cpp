@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t rounds_max = 20; // from one probe to the next
 constexpr double gained_share =
     0.03; // of the gap that phases should come below: a round that gains less gains little
-constexpr std::size_t saved_numbers = 6;
+constexpr std::size_t saved_rule_numbers = 6;
 constexpr double count_max = 0x1p53; // of what is saved as a double
 constexpr double usual_share = 0.3;  // of the gap that a probe found
 constexpr double last_share = 0.3;   // of the gap at which the run ends
@@ -78,12 +78,13 @@ std::vector<double> probe_rule::save() const {
 }
 
 bool probe_rule::load(std::span<const double> saved) {
-    if (saved.size() < saved_numbers || saved.size() % 2 != 0)
+    if (saved.size() < saved_rule_numbers || saved.size() % 2 != 0)
         return false;
     const auto is_count = [](double x) { return x >= 0 && x <= count_max; };
-    if (!(saved[0] >= 0) || !std::ranges::all_of(saved.subspan(1, saved_numbers - 1), is_count))
+    if (!(saved[0] >= 0) ||
+        !std::ranges::all_of(saved.subspan(1, saved_rule_numbers - 1), is_count))
         return false;
-    for (std::size_t i = saved_numbers; i < saved.size(); i += 2)
+    for (std::size_t i = saved_rule_numbers; i < saved.size(); i += 2)
         if (!is_count(saved[i]) || !std::isfinite(saved[i + 1]))
             return false;
     gap_ = saved[0];
@@ -93,7 +94,7 @@ bool probe_rule::load(std::span<const double> saved) {
     idle_phases_ = static_cast<std::size_t>(saved[4]);
     is_settled_ = saved[5] != 0;
     last_round_.clear();
-    for (std::size_t i = saved_numbers; i < saved.size(); i += 2)
+    for (std::size_t i = saved_rule_numbers; i < saved.size(); i += 2)
         last_round_.push_back({static_cast<std::size_t>(saved[i]), saved[i + 1]});
     return true;
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t numbers_each = 5;
 
-error bad() {
+error bad_solutions() {
     return {errc::protocol, "the saved solutions of lasso do not fit together"};
 }
 
@@ -45,14 +45,14 @@ result<std::vector<solution>> read_solutions(const scheduled::saved_part& saved)
     if (const error* failure = scheduled::first_failure(numbers, sizes, columns, values))
         return *failure;
     if (numbers->size() != numbers_each * sizes->size() || columns->size() != values->size())
-        return bad();
+        return bad_solutions();
     std::vector<solution> all;
     std::size_t begin = 0;
     for (std::size_t i = 0; i < sizes->size(); ++i) {
         const double* n = numbers->data() + numbers_each * i;
         const auto size = static_cast<std::uint64_t>((*sizes)[i]);
         if (size > columns->size() - begin)
-            return bad();
+            return bad_solutions();
         const auto c = columns->subspan(begin, size);
         const auto v = values->subspan(begin, size);
         all.push_back({{n[0], n[1], n[2], n[3], n[4]}, {c.begin(), c.end()}, {v.begin(), v.end()}});

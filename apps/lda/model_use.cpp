@@ -73,7 +73,7 @@ result<std::vector<std::int32_t>> words_of_columns(const topic_model& model,
 struct document {
     std::vector<std::int32_t> words, counts;
 
-    document_counts view() const noexcept { return {words, counts}; }
+    document_words view() const noexcept { return {words, counts}; }
 };
 
 class document_reader {

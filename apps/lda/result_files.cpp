@@ -85,7 +85,7 @@ result<void> write_counts(const scheduled::result_site& site, const scheduled::e
         const std::uint64_t shape[] = {site.data.columns, topics};
         file << npy_header_of("<i4", shape);
         outcome = words.each([&](std::uint64_t word, std::span<const std::int32_t> counts) {
-            write_bytes(file, bytes_of(counts));
+            write_bytes(file, scheduled::bytes_of(counts));
             for (std::size_t k = 0; k < topics; ++k) {
                 found.totals[k] += counts[k];
                 if (counts[k] > 0)
@@ -148,7 +148,7 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
          [&](std::ofstream& f) {
              const std::uint64_t shape[] = {found.totals.size()};
              f << npy_header_of("<i8", shape);
-             write_bytes(f, bytes_of(std::span<const std::int64_t>{found.totals}));
+             write_bytes(f, scheduled::bytes_of(std::span<const std::int64_t>{found.totals}));
          }},
         {"summary.json", [&](std::ofstream& f) { write_summary(f, site, *settings, *standing); }}};
     const std::filesystem::path words = site.directory / "words.txt";

@@ -9,7 +9,7 @@ namespace troupe::lda {
 
 namespace {
 
-std::vector<std::uint64_t> tokens_of(const topic_model& model, const document_counts& document) {
+std::vector<std::uint64_t> tokens_of(const topic_model& model, const document_words& document) {
     std::vector<std::uint64_t> tokens;
     for (std::size_t i = 0; i < document.words.size(); ++i) {
         const std::int32_t word = document.words[i];
@@ -126,13 +126,13 @@ std::vector<double> shares_of(const topic_model& model, std::span<const std::uin
 
 } // namespace
 
-std::vector<double> infer(const topic_model& model, const document_counts& document,
+std::vector<double> infer(const topic_model& model, const document_words& document,
                           const inference& how) {
     random_stream random{how.seed};
     return shares_of(model, tokens_of(model, document), how.iterations, random);
 }
 
-void perplexity_sum::add(const topic_model& model, const document_counts& document,
+void perplexity_sum::add(const topic_model& model, const document_words& document,
                          const inference& how) {
     std::vector<std::uint64_t> tokens = tokens_of(model, document);
     random_stream random{how.seed, documents_++};
@@ -157,10 +157,10 @@ double perplexity_sum::value() const noexcept {
     return scored_ == 0 ? 0.0 : std::exp(-sum_ / static_cast<double>(scored_));
 }
 
-double perplexity(const topic_model& model, std::span<const document_counts> documents,
+double perplexity(const topic_model& model, std::span<const document_words> documents,
                   const inference& how) {
     perplexity_sum sum;
-    for (const document_counts& document : documents)
+    for (const document_words& document : documents)
         sum.add(model, document, how);
     return sum.value();
 }

@@ -36,7 +36,7 @@ struct topic_model {
 // Reads what result_files.hpp describes. Blocks on files.
 result<topic_model> load_model(const std::filesystem::path& directory);
 
-struct document_counts {
+struct document_words {
     std::span<const std::int32_t> words;  // below the model's words; others are passed over
     std::span<const std::int32_t> counts; // as many; those that are not above 0 are passed over
 };
@@ -49,7 +49,7 @@ struct inference {
 
 // The shares of the topics in a document, which sum to 1: by Gibbs sampling with the model as it is. A document without
 // words has the prior's shares.
-std::vector<double> infer(const topic_model& model, const document_counts& document,
+std::vector<double> infer(const topic_model& model, const document_words& document,
                           const inference& how);
 
 // How well a model predicts words of documents: exp of minus the mean log probability of half of the tokens of each
@@ -57,7 +57,7 @@ std::vector<double> infer(const topic_model& model, const document_counts& docum
 // that knows nothing. Documents with fewer than two tokens say nothing; 0 if there are no others.
 class perplexity_sum {
   public:
-    void add(const topic_model& model, const document_counts& document, const inference& how);
+    void add(const topic_model& model, const document_words& document, const inference& how);
     double value() const noexcept;
     std::uint64_t scored() const noexcept { return scored_; } // tokens
 
@@ -65,7 +65,7 @@ class perplexity_sum {
     double sum_ = 0; // of log probabilities
     std::uint64_t scored_ = 0, documents_ = 0;
 };
-double perplexity(const topic_model& model, std::span<const document_counts> documents,
+double perplexity(const topic_model& model, std::span<const document_words> documents,
                   const inference& how);
 
 } // namespace troupe::lda

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "apps/tsp/neighbours.hpp"
+
 namespace troupe::tsp {
 
 namespace {
@@ -16,17 +18,12 @@ constexpr double first_step = 0.2;
 constexpr double shrinks = 0.944;
 // The newest share of a step: the rest follows the degrees of the round before.
 constexpr double newest = 0.7;
-constexpr city nobody = -1;
 
 struct edge {
     double cost; // length and the weights of both
     city a, b;
     std::int64_t length;
 };
-
-std::size_t at(city c) noexcept {
-    return static_cast<std::size_t>(c);
-}
 
 // A shortest spanning tree, by Kruskal, with one edge more at the leaf that is farthest from a second city.
 class weighted_tree {
@@ -75,7 +72,7 @@ void weighted_tree::grow() {
     });
     std::iota(sets_.begin(), sets_.end(), 0);
     std::ranges::fill(degrees_, 0);
-    std::ranges::fill(second_, nearest_outside{0, nobody});
+    std::ranges::fill(second_, nearest_outside{0, no_city});
     tree_.clear();
     length_ = 0;
     const auto add = [&](city a, city b, double cost) {
@@ -92,15 +89,15 @@ void weighted_tree::grow() {
             continue;
         }
         for (const auto& [from, to] : {std::pair{e.a, e.b}, std::pair{e.b, e.a}})
-            if (second_[at(from)].to == nobody)
+            if (second_[at(from)].to == no_city)
                 second_[at(from)] = {e.cost, to};
     }
-    city leaf = nobody;
+    city leaf = no_city;
     for (city c = 0; at(c) < degrees_.size(); ++c)
-        if (degrees_[at(c)] == 1 && second_[at(c)].to != nobody &&
-            (leaf == nobody || second_[at(c)].cost > second_[at(leaf)].cost))
+        if (degrees_[at(c)] == 1 && second_[at(c)].to != no_city &&
+            (leaf == no_city || second_[at(c)].cost > second_[at(leaf)].cost))
             leaf = c;
-    if (leaf != nobody)
+    if (leaf != no_city)
         add(leaf, second_[at(leaf)].to, second_[at(leaf)].cost);
     for (const double w : weights_)
         length_ -= 2 * w;
@@ -133,7 +130,7 @@ void weighted_tree::ascend() {
 class rooted_tree {
   public:
     rooted_tree(const instance& of, const weighted_tree& weighted, std::size_t cities)
-        : up_(cities, nobody), depths_(cities), costs_(cities), firsts_(cities + 1),
+        : up_(cities, no_city), depths_(cities), costs_(cities), firsts_(cities + 1),
           beside_(2 * weighted.tree().size()) {
         for (const auto& [a, b] : weighted.tree()) {
             ++firsts_[at(a) + 1];

@@ -12,25 +12,24 @@ namespace troupe::tsp {
 namespace {
 
 constexpr std::size_t nearest_looked_at = 5;
-constexpr city nobody = -1;
 
-struct edge {
+struct joint {
     std::int64_t length;
     city a, b;
 
-    auto operator<=>(const edge&) const = default;
+    auto operator<=>(const joint&) const = default;
 };
 
 // Paths that grow together until they are one.
 class growing_paths {
   public:
     explicit growing_paths(std::size_t cities)
-        : count_{cities}, beside_(cities, {nobody, nobody}), far_ends_(cities) {
+        : count_{cities}, beside_(cities, {no_city, no_city}), far_ends_(cities) {
         std::iota(far_ends_.begin(), far_ends_.end(), 0);
     }
 
     std::size_t count() const noexcept { return count_; }
-    bool is_end(city c) const noexcept { return of(c)[1] == nobody; }
+    bool is_end(city c) const noexcept { return of(c)[1] == no_city; }
     // The other end of the path of an end.
     city far_end(city c) const noexcept { return far_ends_[static_cast<std::size_t>(c)]; }
     // Joins the paths if both are ends, of two of them.
@@ -38,8 +37,8 @@ class growing_paths {
         if (!is_end(a) || !is_end(b) || far_end(a) == b || a == b)
             return;
         const city first = far_end(a), last = far_end(b);
-        of(a)[of(a)[0] == nobody ? 0 : 1] = b;
-        of(b)[of(b)[0] == nobody ? 0 : 1] = a;
+        of(a)[of(a)[0] == no_city ? 0 : 1] = b;
+        of(b)[of(b)[0] == no_city ? 0 : 1] = a;
         far_ends_[static_cast<std::size_t>(first)] = last;
         far_ends_[static_cast<std::size_t>(last)] = first;
         --count_;
@@ -50,7 +49,7 @@ class growing_paths {
         while (!is_end(c))
             ++c;
         std::vector<city> path;
-        for (city from = nobody; c != nobody; path.push_back(from)) {
+        for (city from = no_city; c != no_city; path.push_back(from)) {
             const city next = of(c)[0] == from ? of(c)[1] : of(c)[0];
             from = std::exchange(c, next);
         }
@@ -66,9 +65,9 @@ class growing_paths {
     std::vector<city> far_ends_;
 };
 
-void join_all(growing_paths& paths, std::vector<edge>& edges) {
+void join_all(growing_paths& paths, std::vector<joint>& edges) {
     std::ranges::sort(edges);
-    for (const edge& e : edges)
+    for (const joint& e : edges)
         paths.join(e.a, e.b);
     edges.clear();
 }
@@ -76,7 +75,7 @@ void join_all(growing_paths& paths, std::vector<edge>& edges) {
 // Edges between ends of different paths, a few for each.
 template <class Length>
 void append_edges_between(const instance& of, const growing_paths& paths, Length length,
-                          std::vector<edge>& edges) {
+                          std::vector<joint>& edges) {
     std::vector<city> ends;
     std::vector<place> places;
     for (city c = 0; static_cast<std::size_t>(c) < of.cities(); ++c)
@@ -96,7 +95,7 @@ void append_edges_between(const instance& of, const growing_paths& paths, Length
 template <class Length>
 std::vector<city> greedy_tour(const instance& of, const candidates& near, Length length) {
     growing_paths paths{of.cities()};
-    std::vector<edge> edges;
+    std::vector<joint> edges;
     for (city a = 0; static_cast<std::size_t>(a) < of.cities(); ++a)
         for (const city b : near.of(a).first(std::min(near.count(), nearest_looked_at)))
             edges.push_back({length(a, b), std::min(a, b), std::max(a, b)});

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t none = -1;
 
-error bad(const std::string& sentence) {
+error bad_tours(const std::string& sentence) {
     return {errc::protocol, sentence};
 }
 
@@ -21,13 +21,14 @@ found_tours::found_tours(std::uint32_t colonies, std::size_t cities)
 result<void> found_tours::take(std::uint32_t colony, std::int64_t length, std::int64_t built,
                                std::span<const city> tour) {
     if (length < 0 || built < built_[colony])
-        return bad("a colony has a tour of no length, or fewer tours than before");
+        return bad_tours("a colony has a tour of no length, or fewer tours than before");
     if (tour.empty())
         return lengths_[colony] == length && (built_[colony] = built, true)
                    ? result<void>{}
-                   : bad("a colony has another tour than it has sent");
+                   : bad_tours("a colony has another tour than it has sent");
     if (!is_tour(tour, cities_))
-        return bad("colony " + std::to_string(colony) + " sends what is no tour of all cities");
+        return bad_tours("colony " + std::to_string(colony) +
+                         " sends what is no tour of all cities");
     std::ranges::copy(tour, tours_.begin() + static_cast<std::ptrdiff_t>(colony * cities_));
     lengths_[colony] = length;
     built_[colony] = built;
@@ -67,11 +68,11 @@ result<void> found_tours::load(std::span<const city> tours, std::span<const std:
                                std::span<const std::int64_t> given) {
     if (tours.size() != tours_.size() || lengths.size() != lengths_.size() ||
         built.size() != built_.size() || given.size() != given_.size())
-        return bad("the saved tours are of other colonies");
+        return bad_tours("the saved tours are of other colonies");
     for (std::size_t c = 0; c < lengths.size(); ++c)
         if (lengths[c] < none || built[c] < 0 ||
             (lengths[c] != none && !is_tour(tours.subspan(c * cities_, cities_), cities_)))
-            return bad("the saved tours are none of all cities");
+            return bad_tours("the saved tours are none of all cities");
     tours_.assign(tours.begin(), tours.end());
     lengths_.assign(lengths.begin(), lengths.end());
     built_.assign(built.begin(), built.end());

@@ -18,6 +18,7 @@
 namespace troupe::tsp {
 
 using city = std::int32_t;
+constexpr city no_city = -1; // what stands where a city is missing
 
 struct point {
     double x = 0;

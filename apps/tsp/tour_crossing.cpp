@@ -10,7 +10,6 @@ namespace troupe::tsp {
 
 namespace {
 
-constexpr city nobody = -1;
 constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 // Cities at which a closed way that is joined to another may be opened.
 constexpr std::size_t openings_max = 500;
@@ -56,8 +55,8 @@ void tour_crossing::read(std::span<const city> mine, std::span<const city> other
     for (std::size_t c = 0; c < mine.size(); ++c) {
         const neighbours first = now_[c], second = left_[1][c];
         for (std::size_t k = 0; k < 2; ++k) {
-            left_[0][c][k] = has(second, first[k]) ? nobody : first[k];
-            left_[1][c][k] = has(first, second[k]) ? nobody : second[k];
+            left_[0][c][k] = has(second, first[k]) ? no_city : first[k];
+            left_[1][c][k] = has(first, second[k]) ? no_city : second[k];
         }
     }
 }
@@ -71,7 +70,7 @@ void tour_crossing::find_cycles(random_stream& random) {
     const auto turn = static_cast<std::size_t>(random.below(order_.size()));
     for (std::size_t i = 0; i < order_.size(); ++i) {
         const city c = order_[(i + turn) % order_.size()];
-        while (left_[0][at(c)] != neighbours{nobody, nobody})
+        while (left_[0][at(c)] != neighbours{no_city, no_city})
             walk(c, random);
     }
 }
@@ -104,13 +103,13 @@ void tour_crossing::walk(city start, random_stream& random) {
 
 city tour_crossing::take_edge(std::size_t side, city from, random_stream& random) {
     neighbours& edges = left_[side][at(from)];
-    std::size_t k = edges[0] != nobody ? 0 : 1;
-    if (edges[0] != nobody && edges[1] != nobody)
+    std::size_t k = edges[0] != no_city ? 0 : 1;
+    if (edges[0] != no_city && edges[1] != no_city)
         k = static_cast<std::size_t>(random.below(2));
-    const city to = std::exchange(edges[k], nobody);
-    TROUPE_CHECK(to != nobody, "as many edges of either tour lead to a city");
+    const city to = std::exchange(edges[k], no_city);
+    TROUPE_CHECK(to != no_city, "as many edges of either tour lead to a city");
     neighbours& back = left_[side][at(to)];
-    back[back[0] == from ? 0 : 1] = nobody;
+    back[back[0] == from ? 0 : 1] = no_city;
     return to;
 }
 
@@ -149,7 +148,7 @@ std::int64_t tour_crossing::gain_of(std::span<const city> cities, std::int64_t g
 }
 
 void tour_crossing::take_over(std::vector<city>& mine) {
-    city before = nobody, c = 0;
+    city before = no_city, c = 0;
     for (std::size_t i = 0; i < mine.size(); ++i) {
         mine[i] = c;
         places_[at(c)] = static_cast<index>(i);
@@ -205,13 +204,13 @@ std::size_t tour_crossing::find_ways(std::size_t cities) {
 void tour_crossing::exchange_edges(std::span<const city> cities) {
     const std::size_t count = cities.size();
     for (std::size_t i = 0; i < count; i += 2) {
-        replace(cities[i], cities[i + 1], nobody);
-        replace(cities[i + 1], cities[i], nobody);
+        replace(cities[i], cities[i + 1], no_city);
+        replace(cities[i + 1], cities[i], no_city);
     }
     for (std::size_t i = 0; i < count; i += 2) {
         const city a = cities[i + 1], b = cities[i + 2 < count ? i + 2 : 0];
-        replace(a, nobody, b);
-        replace(b, nobody, a);
+        replace(a, no_city, b);
+        replace(b, no_city, a);
     }
 }
 
@@ -256,12 +255,12 @@ std::int64_t tour_crossing::join_shortest() {
             way = w;
     struct {
         std::int64_t cost = std::numeric_limits<std::int64_t>::max() / 2;
-        city a = nobody, a_next = nobody, b = nobody, b_next = nobody;
+        city a = no_city, a_next = no_city, b = no_city, b_next = no_city;
     } best;
     const std::size_t s = sizes[way].second;
     const std::size_t first_place = cuts_[s == 0 ? cuts_.size() - 1 : s - 1].place + 1u;
     const city start = order_[first_place < order_.size() ? first_place : 0];
-    city before = nobody, a = start;
+    city before = no_city, a = start;
     for (std::size_t i = 0; i < openings_max; ++i) {
         for (const city b : near_.of(a)) {
             if (stretches_[stretch_of(b)].way == way)
@@ -280,7 +279,7 @@ std::int64_t tour_crossing::join_shortest() {
         if (a == start)
             break;
     }
-    if (best.a == nobody)
+    if (best.a == no_city)
         return best.cost;
     replace(best.a, best.a_next, best.b);
     replace(best.a_next, best.a, best.b_next);

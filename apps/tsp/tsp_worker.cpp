@@ -13,7 +13,7 @@ using scheduled::payload;
 
 namespace {
 
-constexpr std::int64_t tours_max = std::int64_t{1} << 60; // of a run
+constexpr std::int64_t run_tours_max = std::int64_t{1} << 60; // of a run
 
 } // namespace
 
@@ -137,7 +137,7 @@ result<void> tsp_worker::load(const scheduled::saved_part& saved) {
     const auto trails = scheduled::read_state<double>(saved, "trails");
     if (const error* failure = scheduled::first_failure(numbers, counts, tours, trails))
         return *failure;
-    if (counts->size() != 2 || counts->front() < 0 || counts->front() > tours_max)
+    if (counts->size() != 2 || counts->front() < 0 || counts->front() > run_tours_max)
         return error{errc::protocol, "what a colony has saved has other sizes"};
     built_ = (*counts)[0];
     sent_ = (*counts)[1];

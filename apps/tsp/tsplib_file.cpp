@@ -26,50 +26,51 @@ constexpr std::array<named_weights, 5> weight_names{{{"EUC_2D", edge_weights::eu
 
 // Which entries of a row of the matrix are written, by rows: of column formats, whose matrices are symmetric, those that
 // come in the same order.
-enum class part { all, above, above_with_diagonal, below, below_with_diagonal };
+enum class matrix_part { all, above, above_with_diagonal, below, below_with_diagonal };
 struct named_part {
     std::string_view name;
-    part what;
+    matrix_part what;
 };
-constexpr std::array<named_part, 9> part_names{{{"FULL_MATRIX", part::all},
-                                                {"UPPER_ROW", part::above},
-                                                {"LOWER_ROW", part::below},
-                                                {"UPPER_DIAG_ROW", part::above_with_diagonal},
-                                                {"LOWER_DIAG_ROW", part::below_with_diagonal},
-                                                {"UPPER_COL", part::below},
-                                                {"LOWER_COL", part::above},
-                                                {"UPPER_DIAG_COL", part::below_with_diagonal},
-                                                {"LOWER_DIAG_COL", part::above_with_diagonal}}};
+constexpr std::array<named_part, 9> part_names{
+    {{"FULL_MATRIX", matrix_part::all},
+     {"UPPER_ROW", matrix_part::above},
+     {"LOWER_ROW", matrix_part::below},
+     {"UPPER_DIAG_ROW", matrix_part::above_with_diagonal},
+     {"LOWER_DIAG_ROW", matrix_part::below_with_diagonal},
+     {"UPPER_COL", matrix_part::below},
+     {"LOWER_COL", matrix_part::above},
+     {"UPPER_DIAG_COL", matrix_part::below_with_diagonal},
+     {"LOWER_DIAG_COL", matrix_part::above_with_diagonal}}};
 
 struct columns {
     std::size_t first = 0;
     std::size_t end = 0;
 };
-columns columns_of(part what, std::size_t row, std::size_t cities) noexcept {
+columns columns_of(matrix_part what, std::size_t row, std::size_t cities) noexcept {
     switch (what) {
-    case part::above:
+    case matrix_part::above:
         return {row + 1, cities};
-    case part::above_with_diagonal:
+    case matrix_part::above_with_diagonal:
         return {row, cities};
-    case part::below:
+    case matrix_part::below:
         return {0, row};
-    case part::below_with_diagonal:
+    case matrix_part::below_with_diagonal:
         return {0, row + 1};
     default:
         return {0, cities};
     }
 }
 
-std::uint64_t entries_of(part what, std::uint64_t n) noexcept {
-    if (what == part::all)
+std::uint64_t entries_of(matrix_part what, std::uint64_t n) noexcept {
+    if (what == matrix_part::all)
         return n * n;
     const bool has_diagonal =
-        what == part::above_with_diagonal || what == part::below_with_diagonal;
+        what == matrix_part::above_with_diagonal || what == matrix_part::below_with_diagonal;
     return n * (n - 1) / 2 + (has_diagonal ? n : 0);
 }
 
 // The number of cities whose matrix has so many entries; 0: none.
-std::uint64_t cities_of(part what, std::uint64_t entries) noexcept {
+std::uint64_t cities_of(matrix_part what, std::uint64_t entries) noexcept {
     for (std::uint64_t n = limits::cities_min; n <= limits::matrix_cities_max; ++n)
         if (entries_of(what, n) == entries)
             return n;
@@ -130,7 +131,7 @@ class tsplib_problem {
     bool is_asymmetric_ = false;
     std::size_t cities_ = 0;
     std::optional<edge_weights> weights_;
-    std::optional<part> part_;
+    std::optional<matrix_part> part_;
     std::vector<point> points_, shown_;
     std::vector<std::int32_t> lengths_;
 };
@@ -291,7 +292,7 @@ result<void> tsplib_problem::read_matrix() {
                             " is not a whole number from 0 to 2147483647; scale all of them");
             const auto length = a == b ? 0 : static_cast<std::int32_t>(*value);
             lengths_[a * cities_ + b] = length;
-            if (*part_ != part::all)
+            if (*part_ != matrix_part::all)
                 lengths_[b * cities_ + a] = length;
         }
     }

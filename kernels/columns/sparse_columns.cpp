@@ -26,7 +26,7 @@ column_list part_of(column_list list, std::size_t first, std::size_t count) {
     return {list.numbers + first, 0, count};
 }
 
-std::size_t number_of(column_list list, std::size_t i) {
+std::size_t column_number(column_list list, std::size_t i) {
     return list.numbers == nullptr ? list.first + i : list.numbers[i];
 }
 
@@ -128,7 +128,7 @@ void sparse_columns::multiply_pairs(column_list left, column_list right, double*
     const auto cost = [&](column_list scattered, column_list others) {
         std::uint64_t entries = 0;
         for (std::size_t j = 0; j < others.count; ++j)
-            entries += count_entries(number_of(others, j));
+            entries += count_entries(column_number(others, j));
         return entries * ((scattered.count + left_columns_max - 1) / left_columns_max);
     };
     const bool swapped = cost(right, left) < cost(left, right);
@@ -155,9 +155,9 @@ void sparse_columns::multiply_among(column_list set, double* block,
     const std::span positions{order.data(), set.count};
     std::iota(positions.begin(), positions.end(), 0u);
     std::ranges::stable_sort(positions, std::greater{},
-                             [&](std::uint32_t i) { return count_entries(number_of(set, i)); });
+                             [&](std::uint32_t i) { return count_entries(column_number(set, i)); });
     for (std::size_t i = 0; i < set.count; ++i)
-        order[set.count + i] = static_cast<std::uint32_t>(number_of(set, positions[i]));
+        order[set.count + i] = static_cast<std::uint32_t>(column_number(set, positions[i]));
     const column_list sorted{order.data() + set.count, 0, set.count};
     for_each_part(sorted, left_columns_max, [&](column_list scattered, std::size_t i) {
         const column_list others = part_of(sorted, i, set.count - i);

@@ -21,7 +21,7 @@ constexpr std::size_t size_of_chunk(std::size_t chunk) noexcept {
 }
 
 template <class T>
-T* as(const buffer_ref& memory) noexcept {
+T* typed(const buffer_ref& memory) noexcept {
     return reinterpret_cast<T*>(memory->data());
 }
 
@@ -87,8 +87,10 @@ class sparse_columns_builder::column_range {
         }
     };
 
-    row_entries* rows_of(std::size_t chunk) const { return as<row_entries>(rows_.chunks[chunk]); }
-    float* values_of(std::size_t chunk) const { return as<float>(entries_.chunks[chunk]); }
+    row_entries* rows_of(std::size_t chunk) const {
+        return typed<row_entries>(rows_.chunks[chunk]);
+    }
+    float* values_of(std::size_t chunk) const { return typed<float>(entries_.chunks[chunk]); }
     std::uint16_t* columns_of(std::size_t chunk) const {
         return reinterpret_cast<std::uint16_t*>(values_of(chunk) + size_of_chunk(chunk));
     }
@@ -182,8 +184,8 @@ result<std::unique_ptr<const sparse_columns>> sparse_columns_builder::finish() {
 
 template <class Row>
 void sparse_columns_builder::move_entries(const sparse_memory& to, Row* row_numbers) {
-    auto* const starts = as<std::int64_t>(to.starts);
-    auto* const values = as<float>(to.values);
+    auto* const starts = typed<std::int64_t>(to.starts);
+    auto* const values = typed<float>(to.values);
     starts[0] = 0;
     for (std::size_t r = 0; r < ranges_.size(); ++r) {
         const std::size_t first = r * range_columns;

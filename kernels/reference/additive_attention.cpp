@@ -1,15 +1,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/reference/elements.hpp"
 #include "kernels/reference/reference_operations.hpp"
 
 namespace troupe {
 
 namespace {
-
-double at(const tensor& t, std::size_t i) {
-    return double{t.values<float>()[i]};
-}
 
 // One sample's attention; rows of tensors are those of its sample.
 struct attention {

@@ -13,14 +13,15 @@ namespace {
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
-float at(const tensor& t, std::size_t i) {
+float float_at(const tensor& t, std::size_t i) {
     return t.values<float>()[i];
 }
 
 // Writes what was decoded of element i.
 void put(const decode_operands& o, std::size_t i, float decoded) {
     const float scaled = o.factor * decoded;
-    o.output.mutable_values<float>()[i] = o.addend != nullptr ? at(*o.addend, i) + scaled : scaled;
+    o.output.mutable_values<float>()[i] =
+        o.addend != nullptr ? float_at(*o.addend, i) + scaled : scaled;
 }
 
 // ---- half -----------------------------------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ float norm_of(const quantizer& q, const tensor& input, const bucket_place& b, fl
     double squares = 0;
     float largest = 0;
     for (std::size_t i = b.first; i < b.first + b.count; ++i) {
-        const float x = cut(at(input, i), limit);
+        const float x = cut(float_at(input, i), limit);
         squares += double{x} * double{x};
         largest =
             std::isnan(x) || std::isnan(largest) ? not_a_number : std::max(largest, std::abs(x));
@@ -144,8 +145,8 @@ unsigned read_bits(const tensor& payload, std::size_t byte, std::size_t first_bi
 result<void> reference_operations::compute(const encode_half& op) {
     for (std::size_t i = 0; i < op.input.elements(); ++i)
         write_at(op.payload, 2 * i,
-                 op.format == half_format::bf16 ? bf16_bits(at(op.input, i))
-                                                : f16_bits(at(op.input, i)));
+                 op.format == half_format::bf16 ? bf16_bits(float_at(op.input, i))
+                                                : f16_bits(float_at(op.input, i)));
     return {};
 }
 
@@ -166,7 +167,7 @@ result<void> reference_operations::compute(const quantize& op) {
         const float norm = norm_of(q, op.input, b, limit);
         write_at(op.payload, b.number * sizeof norm, norm);
         for (std::size_t e = 0; e < b.count; ++e) {
-            const float x = cut(at(op.input, b.first + e), limit);
+            const float x = cut(float_at(op.input, b.first + e), limit);
             int level = 0;
             if (norm > 0) {
                 const float y = std::abs(x) * (levels / norm);
@@ -207,7 +208,7 @@ result<void> reference_operations::compute(const encode_signs& op) {
         double sums[2] = {};
         std::size_t counts[2] = {};
         for (std::size_t c = 0; c < width; ++c) {
-            const float x = at(op.input, r * width + c);
+            const float x = float_at(op.input, r * width + c);
             const unsigned bit = x >= 0 ? 1 : 0;
             sums[bit] += double{x};
             ++counts[bit];

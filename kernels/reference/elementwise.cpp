@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "kernels/reference/elements.hpp"
 #include "kernels/reference/reference_operations.hpp"
 
 namespace troupe {
@@ -10,10 +11,6 @@ namespace {
 
 const double tanh_scale = std::sqrt(2 / std::numbers::pi);
 constexpr double cubic = 0.044715;
-
-double logistic(double x) {
-    return 1 / (1 + std::exp(-x));
-}
 
 double value(pointwise function, double x) {
     switch (function) {

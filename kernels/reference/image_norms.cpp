@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/reference/elements.hpp"
 #include "kernels/reference/reference_operations.hpp"
 
 namespace troupe {
@@ -30,14 +31,6 @@ struct channel_images {
                 f(offset(s, channel, p));
     }
 };
-
-double at(const tensor& t, std::size_t i) {
-    return double{t.values<float>()[i]};
-}
-
-void set(tensor& t, std::size_t i, double value) {
-    t.mutable_values<float>()[i] = static_cast<float>(value);
-}
 
 // Local response norm of one pixel's channels.
 struct response {

@@ -1,15 +1,12 @@
 #include <cmath>
 #include <span>
 
+#include "kernels/reference/elements.hpp"
 #include "kernels/reference/reference_operations.hpp"
 
 namespace troupe {
 
 namespace {
-
-double logistic(double x) {
-    return 1 / (1 + std::exp(-x));
-}
 
 // A row of a matrix, or of a sequence (samples, positions, width).
 std::span<const float> row_of(const tensor& t, std::size_t row) {
@@ -44,10 +41,6 @@ double product(const tensor& weight, const tensor& bias, std::size_t row, const 
     for (std::size_t i = 0; i < w.size(); ++i)
         sum += factor(double{w[i]}, products) * factor(static_cast<double>(x[i]), products);
     return sum;
-}
-
-void set(tensor& t, std::size_t i, double value) {
-    t.mutable_values<float>()[i] = static_cast<float>(value);
 }
 
 // Gradients as sums over samples and positions.

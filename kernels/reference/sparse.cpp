@@ -10,7 +10,7 @@ namespace troupe {
 namespace {
 
 // In an order that NaN has a place in.
-std::uint32_t magnitude_bits(float x) {
+std::uint32_t bits_of_magnitude(float x) {
     return std::bit_cast<std::uint32_t>(x) & 0x7fffffff;
 }
 
@@ -21,7 +21,7 @@ std::size_t elements_of(const tensor& payload) {
 std::vector<std::uint32_t> indices_at_least(const tensor& input, float magnitude) {
     std::vector<std::uint32_t> indices;
     for (std::size_t i = 0; i < input.elements(); ++i)
-        if (magnitude_bits(input.values<float>()[i]) >= magnitude_bits(magnitude))
+        if (bits_of_magnitude(input.values<float>()[i]) >= bits_of_magnitude(magnitude))
             indices.push_back(static_cast<std::uint32_t>(i));
     return indices;
 }
@@ -46,7 +46,7 @@ result<std::vector<std::uint32_t>> read_indices(const tensor& payload, std::size
     return indices;
 }
 
-void copy_addend(const decode_operands& o) {
+void begin_with_addend(const decode_operands& o) {
     for (std::size_t i = 0; i < o.output.elements(); ++i)
         o.output.mutable_values<float>()[i] =
             o.addend != nullptr ? o.addend->values<float>()[i] : 0;
@@ -57,7 +57,7 @@ void copy_addend(const decode_operands& o) {
 result<void> reference_operations::compute(const nth_magnitude& op) {
     std::vector<std::uint32_t> all;
     for (std::size_t i = op.first; i < op.input.elements(); i += op.stride)
-        all.push_back(magnitude_bits(op.input.values<float>()[i]));
+        all.push_back(bits_of_magnitude(op.input.values<float>()[i]));
     std::ranges::sort(all, std::ranges::greater{});
     op.magnitude = std::bit_cast<float>(all[op.rank - 1]);
     return {};
@@ -72,7 +72,7 @@ result<void> reference_operations::compute(const encode_top& op) {
     std::vector<std::uint32_t> indices(op.input.elements());
     std::iota(indices.begin(), indices.end(), 0);
     std::ranges::stable_sort(indices, std::ranges::greater{}, [&](std::uint32_t i) {
-        return magnitude_bits(op.input.values<float>()[i]);
+        return bits_of_magnitude(op.input.values<float>()[i]);
     });
     indices.resize(elements_of(op.payload));
     std::ranges::sort(indices);
@@ -94,7 +94,7 @@ result<void> reference_operations::compute(const decode_sparse& op) {
     const auto indices = read_indices(o.payload, count, o.output.elements(), ~std::uint32_t{0});
     if (!indices)
         return indices.failure();
-    copy_addend(o);
+    begin_with_addend(o);
     for (std::size_t i = 0; i < count; ++i)
         o.output.mutable_values<float>()[(*indices)[i]] +=
             o.factor * read_at<float>(o.payload, 4 * (count + i));
@@ -129,7 +129,7 @@ result<void> reference_operations::compute(const decode_threshold& op) {
     const auto indices = read_indices(o.payload, count, o.output.elements(), 0x7fffffff);
     if (!indices)
         return indices.failure();
-    copy_addend(o);
+    begin_with_addend(o);
     for (std::size_t i = 0; i < count; ++i) {
         const bool negative = (read_at<std::uint32_t>(o.payload, 4 * i) & 0x80000000) != 0;
         o.output.mutable_values<float>()[(*indices)[i]] +=

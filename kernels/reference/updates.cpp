@@ -1,18 +1,11 @@
 #include <cmath>
 
+#include "kernels/reference/elements.hpp"
 #include "kernels/reference/reference_operations.hpp"
 
 namespace troupe {
 
 namespace {
-
-double at(const tensor& t, std::size_t i) {
-    return double{t.values<float>()[i]};
-}
-
-void set(tensor& t, std::size_t i, double value) {
-    t.mutable_values<float>()[i] = static_cast<float>(value);
-}
 
 // How far an average that began with 0 has come after t steps: 1 - beta^t.
 double bias_correction(float beta, std::uint64_t t) {

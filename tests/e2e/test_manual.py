@@ -97,6 +97,7 @@ CHECKED = {
     "tools/test --cuda": "needs a GPU, builds",
     "tools/setup": "installs packages, builds",
     "tools/setup -- -Dcuda=disabled": "builds everything",
+    "tools/setup -- -Dunity=off": "builds everything",
     "tools/setup --build build-gpu -- -Dgpu_root=/usr/local/cuda": "builds everything, needs the CUDA toolkit",
     "tools/bundle": "test_scripts.py runs it",
     "tar xf bundle.tar.gz && bundle/troupe run bundle/apps/fashion_mnist/pipedream.yaml --nodes 2": "test_scripts.py runs a bundle",

@@ -29,7 +29,7 @@ CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& val
         ->default_str(std::to_string(now.count()));
 }
 
-CLI::Option* add_memory(CLI::App* command, std::uint64_t& memory_mb) {
+CLI::Option* add_device_memory(CLI::App* command, std::uint64_t& memory_mb) {
     return command
         ->add_option("--memory-mb", memory_mb,
                      "Bound of each device's memory in the host's, in MiB.")
@@ -98,7 +98,7 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
         ->add_flag("--no-trace", run.no_trace,
                    "Record no trace, here and on the nodes that are started: for benchmarks.")
         ->excludes(run_trace);
-    add_memory(run_command, run.memory_mb)->excludes(run_cluster);
+    add_device_memory(run_command, run.memory_mb)->excludes(run_cluster);
     add_gpu_memory(run_command, run.gpu_memory_mb)->excludes(run_nodes)->excludes(run_cluster);
     jobs.add_option(run_command);
     run_command->callback([&] {
@@ -131,7 +131,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, cli::chosen_jobs& 
     node_command->add_option("--key", node.node.access.key_file,
                              "File with the cluster's keys; needed off the loopback address.");
     cli::add_transport(node_command, node.node.access);
-    add_memory(node_command, node.node.memory_mb);
+    add_device_memory(node_command, node.node.memory_mb);
     add_gpu_memory(node_command, node.node.gpu_memory_mb);
     add_milliseconds(node_command, "--heartbeat-ms", node.node.heartbeat.interval,
                      "Interval of heartbeats.")
@@ -213,7 +213,7 @@ void add_plan(CLI::App& program, cli::plan_options& plan, cli::chosen_jobs& jobs
     plan_command->add_option("--key", plan.access.key_file, "File with the cluster's key.")
         ->needs(plan_cluster);
     cli::add_transport(plan_command, plan.access)->needs(plan_cluster);
-    add_memory(plan_command, plan.memory_mb)->excludes(plan_cluster);
+    add_device_memory(plan_command, plan.memory_mb)->excludes(plan_cluster);
     add_gpu_memory(plan_command, plan.gpu_memory_mb)->excludes(plan_nodes)->excludes(plan_cluster);
     plan_command->add_flag("--layers", plan.all_layers,
                            "List the layers of repeated blocks every time, not once.");

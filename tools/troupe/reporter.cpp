@@ -1,7 +1,6 @@
 #include "tools/troupe/reporter.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "actors/runtime/actor_names.hpp"
 #include "schemas/base/json.hpp"
@@ -15,13 +14,6 @@ namespace {
 constexpr duration redraw_interval = std::chrono::milliseconds{200};
 constexpr duration log_interval = std::chrono::seconds{10};
 
-template <class... Args>
-std::string text(const char* format, Args... args) {
-    char buffer[256];
-    std::snprintf(buffer, sizeof buffer, format, args...);
-    return buffer;
-}
-
 // Text that is no object counts as an empty one.
 json object_of(const std::string& text) {
     auto parsed = json::parse(text);
@@ -29,12 +21,12 @@ json object_of(const std::string& text) {
 }
 
 // Bytes in names of files that are no UTF-8 are replaced.
-std::string line_of(const json& object) {
+std::string json_line_of(const json& object) {
     return object.dump() + "\n";
 }
 
 std::string error_line(const error& why) {
-    return line_of(
+    return json_line_of(
         {{"event", "error"}, {"code", to_string(why.code())}, {"message", why.message()}});
 }
 
@@ -66,7 +58,7 @@ void reporter::started(const run_started& news) {
                      {"notes", std::move(notes)}};
         if (!news.resumed_from.empty())
             line["resumed_from"] = news.resumed_from;
-        return queue(out_, line_of(line));
+        return queue(out_, json_line_of(line));
     }
     for (const std::string& sentence : news.notes)
         queue(talk_, note_line(sentence));
@@ -112,12 +104,12 @@ void reporter::progressed(const run_progress& news) {
     const double left = rate > 0 ? (pieces - done + later) / rate : 0;
     std::string line = place_of(news.milestone);
     if (news.pieces > 0)
-        line += text("  %3.0f%%", 100 * done / pieces);
+        line += formatted("  %3.0f%%", 100 * done / pieces);
     for (const named_number& n : news.numbers)
         line += "  " + words_of(n, " %.1f%%");
-    line += text("  %.0f ", rate) + news.piece + "/s";
+    line += formatted("  %.0f ", rate) + news.piece + "/s";
     if (news.pieces > 0)
-        line += text("  %.0f s left", left);
+        line += formatted("  %.0f s left", left);
     progress_shown_ = options_.columns != nullptr;
     if (!progress_shown_)
         return queue(talk_, line + "\n", true);
@@ -130,7 +122,7 @@ void reporter::reached(const run_milestone& news) {
     if (options_.json) {
         json line = {{"event", start_.milestone}, {start_.milestone, news.milestone + 1}};
         add_numbers(line, news.numbers);
-        return queue(out_, line_of(line));
+        return queue(out_, json_line_of(line));
     }
     clear_progress();
     std::string line = place_of(news.milestone);
@@ -145,7 +137,7 @@ void reporter::reached(const run_milestone& news) {
 
 void reporter::noted(const run_note& news) {
     if (options_.json)
-        return queue(out_, line_of({{"event", "note"}, {"message", news.sentence}}));
+        return queue(out_, json_line_of({{"event", "note"}, {"message", news.sentence}}));
     clear_progress();
     queue(talk_, note_line(news.sentence));
     last_line_ = options_.time->now();
@@ -189,7 +181,7 @@ std::string reporter::end_json(const run_finished& news) const {
     if (!news.saved.empty())
         line["checkpoint"] = news.saved;
     line.update(object_of(news.json));
-    return line_of(line);
+    return json_line_of(line);
 }
 
 std::string reporter::end_text(const run_finished& news) const {

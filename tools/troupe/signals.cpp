@@ -32,7 +32,7 @@ void wake_up() {
         write(wake[1], &byte, 1); // full: somebody will wake up anyway
 }
 
-void note(int signal) {
+void note_signal(int signal) {
     const std::int64_t now_ns = steady_ns();
     std::int64_t before_ns = 0;
     if (!first_ns.compare_exchange_strong(before_ns, now_ns) && now_ns - before_ns < together_ns)
@@ -64,7 +64,7 @@ void install_signal_handlers() {
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         _exit(1);
     struct sigaction action {};
-    action.sa_handler = note;
+    action.sa_handler = note_signal;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);

@@ -232,8 +232,8 @@ class training final : public job {
     checkpoints saved_;
 };
 
-result<std::unique_ptr<job>> open(const app_definition& definition, job_purpose purpose,
-                                  bool resume) {
+result<std::unique_ptr<job>> open_training(const app_definition& definition, job_purpose purpose,
+                                           bool resume) {
     training_app app{definition};
     if (purpose == job_purpose::plan) {
         if (auto enough = app.check_training(); !enough)
@@ -267,7 +267,7 @@ job_kind training_job() {
                 [](node_runtime& node, const std::vector<std::shared_ptr<device>>& devices) {
                     node.spawn_as<layer_profiler>(well_known::profiler, "profiler", devices);
                 },
-            .open = &open,
+            .open = &open_training,
             .evaluate =
                 [](const app_definition& app, const evaluate_options& options) {
                     return evaluate_network(training_app{app}, options);

@@ -16,7 +16,7 @@ namespace troupe {
 namespace {
 
 // `what` may be a Cap'n Proto message that quotes received bytes.
-error malformed(const std::string& what) {
+error malformed_control(const std::string& what) {
     return {errc::protocol,
             "malformed control message: " + printable(what, limits::reason_bytes_max)};
 }
@@ -100,7 +100,7 @@ result<control_message> read(proto::Hello::Reader hello) {
     const std::string address = hello.getAddress();
     if (!is_printable_name(name, limits::name_bytes_max) ||
         !is_printable_name(address, limits::address_bytes_max))
-        return malformed("a name or address that is empty, too long or not printable");
+        return malformed_control("a name or address that is empty, too long or not printable");
     const auto role = from_proto(hello.getRole());
     if (!role)
         return role.failure();
@@ -108,12 +108,13 @@ result<control_message> read(proto::Hello::Reader hello) {
     m.self = {{}, name, address, *role};
     if (!copy(hello.getIdentity(), m.identity.key) ||
         !copy(hello.getSignature(), m.identity.signature))
-        return malformed("an identity or a signature that is not one");
+        return malformed_control("an identity or a signature that is not one");
     if (hello.hasMemory()) {
         const auto memory = hello.getMemory();
         m.memory = {memory.getProcess(), memory.getDescriptor(), {}};
         if (!copy(memory.getToken(), m.memory->token))
-            return malformed("a token of " + std::to_string(memory.getToken().size()) + " bytes");
+            return malformed_control("a token of " + std::to_string(memory.getToken().size()) +
+                                     " bytes");
     }
     m.rdma = hello.getRdma();
     m.tcp = hello.getTcp();
@@ -125,7 +126,8 @@ result<control_message> read(proto::Hello::Reader hello) {
 result<control_message> read(proto::Worker::Reader worker) {
     const auto address = worker.getAddress();
     if (address.size() == 0 || address.size() > limits::worker_address_bytes_max)
-        return malformed("a worker address of " + std::to_string(address.size()) + " bytes");
+        return malformed_control("a worker address of " + std::to_string(address.size()) +
+                                 " bytes");
     worker_message m;
     m.address.resize(address.size());
     std::memcpy(m.address.data(), address.begin(), address.size());
@@ -139,7 +141,7 @@ result<control_message> read(proto::Verdict::Reader verdict) {
     case proto::Verdict::DUPLICATE:
         return control_message{verdict_message::duplicate};
     }
-    return malformed("unknown verdict");
+    return malformed_control("unknown verdict");
 }
 
 } // namespace
@@ -155,7 +157,7 @@ std::vector<std::byte> write_control(const control_message& message) {
 
 result<control_message> read_control(std::span<const std::byte> in) {
     if (in.size() % sizeof(capnp::word) != 0 || in.size() > limits::control_bytes_max)
-        return malformed("not a whole number of words");
+        return malformed_control("not a whole number of words");
     try {
         // Copied for alignment.
         auto words = kj::heapArray<capnp::word>(in.size() / sizeof(capnp::word));
@@ -181,7 +183,7 @@ result<control_message> read_control(std::span<const std::byte> in) {
             const auto token = control.getFrames();
             frames_message m;
             if (token.size() != m.token.size())
-                return malformed("a token of " + std::to_string(token.size()) + " bytes");
+                return malformed_control("a token of " + std::to_string(token.size()) + " bytes");
             std::memcpy(m.token.data(), token.begin(), token.size());
             return control_message{m};
         }
@@ -191,9 +193,9 @@ result<control_message> read_control(std::span<const std::byte> in) {
                 given_up_message{printable({why.begin(), why.size()}, limits::reason_bytes_max)}};
         }
         }
-        return malformed("unknown kind");
+        return malformed_control("unknown kind");
     } catch (const kj::Exception& e) {
-        return malformed(e.getDescription().cStr());
+        return malformed_control(e.getDescription().cStr());
     }
 }
 

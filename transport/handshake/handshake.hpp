@@ -39,8 +39,8 @@ struct session_secrets {
     wire::connection_token receive_token; // of the frames that it accepts
     secret_key frame_send_key;            // of a second connection, for the frames on it
     secret_key frame_receive_key;
-    noise_hash name;                      // of the connection; not secret
-    std::optional<peer_role> key_for;     // whom the key that was proven lets in; none: everybody
+    noise_hash name;                  // of the connection; not secret
+    std::optional<peer_role> key_for; // whom the key that was proven lets in; none: everybody
 };
 
 class handshake {

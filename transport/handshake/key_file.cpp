@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "schemas/base/file_descriptor.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe {
@@ -28,7 +29,7 @@ result<std::string> read_text(int file, const std::string& path) {
     std::string text(file_bytes_max + 1, '\0');
     std::size_t size = 0;
     for (ssize_t got = 1; got != 0 && size < text.size(); size += static_cast<std::size_t>(got)) {
-        got = read(file, text.data() + size, text.size() - size);
+        got = ::read(file, text.data() + size, text.size() - size);
         if (got < 0)
             return error{errc::io, "cannot read key file " + path + ": " + std::strerror(errno)};
     }
@@ -132,11 +133,10 @@ result<cluster_keys> parse_keys(std::string_view text, const std::string& path) 
 } // namespace
 
 result<cluster_keys> read_key_file(const std::string& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
+    const file_descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (!file)
         return error{errc::usage, "cannot open key file " + path + ": " + std::strerror(errno)};
-    const auto text = read_text(file, path);
-    close(file);
+    const auto text = read_text(file.get(), path);
     if (!text)
         return text.failure();
     return parse_keys(*text, path);

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -90,11 +89,6 @@ void set_no_delay(int socket) {
 }
 
 } // namespace
-
-file_descriptor::~file_descriptor() {
-    if (number_ >= 0)
-        close(number_);
-}
 
 bool socket_address::is_loopback() const noexcept {
     if (storage.ss_family == AF_INET) {

@@ -1,4 +1,4 @@
-// TCP sockets: addresses, file descriptors closed by their destructors, and bytes sent and received without waiting.
+// TCP sockets: addresses, and bytes sent and received without waiting. Non-blocking.
 //
 // Threads: one per object. Errors: errc::usage for text that is no address, errc::unreachable, errc::io.
 #pragma once
@@ -9,29 +9,11 @@
 
 #include <span>
 #include <string>
-#include <utility>
 
 #include "schemas/base/error.hpp"
+#include "schemas/base/file_descriptor.hpp"
 
 namespace troupe {
-
-class file_descriptor {
-  public:
-    file_descriptor() noexcept = default;
-    explicit file_descriptor(int number) noexcept : number_{number} {}
-    file_descriptor(file_descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
-    file_descriptor& operator=(file_descriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~file_descriptor();
-
-    int get() const noexcept { return number_; }
-    explicit operator bool() const noexcept { return number_ >= 0; }
-
-  private:
-    int number_ = -1;
-};
 
 struct socket_address {
     sockaddr_storage storage{};

@@ -247,8 +247,8 @@ void control_plane::say_hello(connection& c) {
     c.peer->send_token = c.wire->secrets().send_token;
     c.peer->receive_token = c.wire->secrets().receive_token;
     c.wire->send(hello_message{self_, options_.identity.prove(c.wire->secrets().name, c.side),
-                               means_.mark(), means_.routes().rdma, means_.routes().tcp,
-                               ucx_here(), seals(c)});
+                               means_.mark(), means_.routes().rdma, means_.routes().tcp, ucx_here(),
+                               seals(c)});
 }
 
 // Both sides come to the same, as both ends of a connection over loopback are loopback addresses.

@@ -21,9 +21,10 @@ error other_ucx(const ucx_version& theirs) {
 }
 
 error other_sealing(bool seals_there) {
-    return {errc::refused, std::string{seals_there ? "it seals frames, this node sends them in clear"
-                                                   : "it sends frames in clear, this node seals them"} +
-                               "; give --plain to both, or better to neither"};
+    return {errc::refused,
+            std::string{seals_there ? "it seals frames, this node sends them in clear"
+                                    : "it sends frames in clear, this node seals them"} +
+                "; give --plain to both, or better to neither"};
 }
 
 handshake_side other(handshake_side side) {

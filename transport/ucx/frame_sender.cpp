@@ -8,7 +8,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t header_room = 4096; // see wire.md
-constexpr std::byte zeros[wire::alignment]{};
+constexpr std::byte padding[wire::alignment]{};
 
 } // namespace
 
@@ -92,7 +92,7 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, send_queue::entry
         wire::write_words(*op.data, op.words);
         add_piece(op.words);
         if (h.tensors > 0 && wire::aligned(words_bytes) != words_bytes)
-            add_piece({zeros, wire::aligned(words_bytes) - words_bytes});
+            add_piece({padding, wire::aligned(words_bytes) - words_bytes});
     }
     if (h.tensors > 0)
         for (const auto piece : wire::tensor_section(*op.data))

@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "schemas/base/check.hpp"
+#include "schemas/base/file_descriptor.hpp"
 
 namespace troupe {
 
@@ -23,51 +24,37 @@ constexpr std::uint64_t deflate_ratio_max = 1032;
 constexpr std::size_t packed_bytes = 1u << 17; // that are read at a time
 constexpr std::array<std::uint8_t, 2> gzip_magic{0x1f, 0x8b};
 
-class file_handle {
-  public:
-    explicit file_handle(int fd) noexcept : fd_{fd} {}
-    file_handle(file_handle&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
-    file_handle& operator=(file_handle&&) = delete;
-    ~file_handle() {
-        if (fd_ >= 0)
-            ::close(fd_);
+result<std::size_t> read_from(const file_descriptor& file, std::span<std::uint8_t> into) {
+    for (;;) {
+        const ssize_t got =
+            ::read(file.get(), into.data(), std::min<std::size_t>(into.size(), 1u << 30));
+        if (got >= 0)
+            return static_cast<std::size_t>(got);
+        if (errno != EINTR)
+            return error{errc::io, std::string{"cannot be read: "} + std::strerror(errno)};
     }
-
-    bool is_open() const noexcept { return fd_ >= 0; }
-    result<std::size_t> read(std::span<std::uint8_t> into) const {
-        for (;;) {
-            const ssize_t got =
-                ::read(fd_, into.data(), std::min<std::size_t>(into.size(), 1u << 30));
-            if (got >= 0)
-                return static_cast<std::size_t>(got);
-            if (errno != EINTR)
-                return error{errc::io, std::string{"cannot be read: "} + std::strerror(errno)};
-        }
-    }
-    void rewind() const noexcept { ::lseek(fd_, 0, SEEK_SET); }
-
-  private:
-    int fd_;
-};
+}
 
 class plain_source final : public byte_source {
   public:
-    plain_source(file_handle file, std::uint64_t stored_bytes)
+    plain_source(file_descriptor file, std::uint64_t stored_bytes)
         : file_{std::move(file)}, stored_bytes_{stored_bytes} {}
 
-    result<std::size_t> read(std::span<std::uint8_t> into) override { return file_.read(into); }
+    result<std::size_t> read(std::span<std::uint8_t> into) override {
+        return read_from(file_, into);
+    }
     bool can_hold(std::uint64_t offset, std::uint64_t bytes) const noexcept override {
         return bytes <= stored_bytes_ - std::min(offset, stored_bytes_);
     }
 
   private:
-    file_handle file_;
+    file_descriptor file_;
     std::uint64_t stored_bytes_;
 };
 
 class gzip_source final : public byte_source {
   public:
-    gzip_source(file_handle file, std::uint64_t stored_bytes)
+    gzip_source(file_descriptor file, std::uint64_t stored_bytes)
         : file_{std::move(file)}, stored_bytes_{stored_bytes}, packed_(packed_bytes) {}
     // False: zlib has no memory to begin.
     bool begin() {
@@ -113,7 +100,7 @@ class gzip_source final : public byte_source {
     result<bool> refill() {
         if (inflate_.avail_in > 0)
             return true;
-        const auto got = file_.read(packed_);
+        const auto got = read_from(file_, packed_);
         if (!got)
             return got.failure();
         inflate_.next_in = packed_.data();
@@ -140,7 +127,7 @@ class gzip_source final : public byte_source {
         return {};
     }
 
-    file_handle file_;
+    file_descriptor file_;
     std::uint64_t stored_bytes_;
     std::vector<std::uint8_t> packed_;
     z_stream inflate_{};
@@ -152,14 +139,14 @@ class gzip_source final : public byte_source {
 
 result<std::unique_ptr<byte_source>> open_file_source(const std::filesystem::path& path,
                                                       std::uint64_t stored_bytes) {
-    file_handle file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (!file.is_open())
+    file_descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (!file)
         return error{errc::io, "cannot be opened; check its permissions"};
     std::array<std::uint8_t, 2> magic{};
-    const auto got = file.read(magic);
+    const auto got = read_from(file, magic);
     if (!got)
         return got.failure();
-    file.rewind();
+    ::lseek(file.get(), 0, SEEK_SET);
     if (*got == magic.size() && magic == gzip_magic) {
         auto packed = std::make_unique<gzip_source>(std::move(file), stored_bytes);
         if (!packed->begin())

@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "elements that are little-endian are read as they are");
 
-constexpr std::size_t piece_bytes = 1u << 16;
+constexpr std::size_t elements_bytes = 1u << 16;
 constexpr std::string_view archive = ".npz";
 
 std::size_t colon_of(const std::string& name) noexcept {
@@ -124,7 +124,7 @@ error npy_elements::fail(std::string_view sentence, std::uint64_t before_last) c
 
 result<void> npy_elements::refill() {
     const std::uint64_t left = (header_.elements - done_) * size_of(header_.type);
-    piece_.resize(std::min<std::uint64_t>(piece_bytes, left));
+    piece_.resize(std::min<std::uint64_t>(elements_bytes, left));
     piece_at_ = 0;
     if (auto got = in_.read(piece_, "the elements"); !got)
         return got;

@@ -14,7 +14,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t text_bytes_max = 1u << 16; // NumPy writes less than 1 KiB
-constexpr std::size_t shown_bytes_max = 40;
+constexpr std::size_t shown_type_bytes_max = 40;
 constexpr std::size_t word_characters_max = 64;
 
 // The text of a header; it starts `first` bytes into its file.
@@ -111,7 +111,7 @@ result<npy_type> type_of(const dictionary& header, const header_text& text) {
     const auto found = std::ranges::find(known, kind);
     if (found != known.end() && has_order)
         return static_cast<npy_type>(found - known.begin());
-    return text.fail(header.type_at, "elements of type '" + printable(type, shown_bytes_max) +
+    return text.fail(header.type_at, "elements of type '" + printable(type, shown_type_bytes_max) +
                                          "'; " + std::string{advice_on(kind)});
 }
 

@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-constexpr std::uint64_t deflate_ratio_max = 1032; // as in input_file.cpp
+constexpr std::uint64_t packing_ratio_max = 1032; // as in input_file.cpp
 constexpr std::size_t names_shown_max = 8;
 
 struct archive_closer {
@@ -40,7 +40,7 @@ class zip_source final : public byte_source {
     }
 
     bool can_hold(std::uint64_t offset, std::uint64_t bytes) const noexcept override {
-        return packed_ ? bytes / deflate_ratio_max <= stored_bytes_
+        return packed_ ? bytes / packing_ratio_max <= stored_bytes_
                        : bytes <= stored_bytes_ - std::min(offset, stored_bytes_);
     }
 

@@ -17,7 +17,7 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t names_shown_max = 8;
+constexpr std::size_t columns_shown_max = 8;
 constexpr std::size_t rows_to_guess_by = 50;
 constexpr std::uint64_t lines_of_record_max = 1000; // each of which is looked at once more
 constexpr std::size_t bytes_to_guess_by = 1u << 22;
@@ -42,10 +42,6 @@ bool has_numbers_between_blanks(std::string_view cell) {
         if (!text_number(take_word(cell)))
             return false;
     return count > 1;
-}
-
-bool is_number(std::string_view cell) {
-    return text_number(cell).has_value();
 }
 
 // A column by its number, from 0 or from the end.
@@ -170,7 +166,7 @@ result<void> csv_rows::read_first_line() {
         std::ranges::transform(cells, std::back_inserter(names), name_in);
     const auto chosen = choose_target(names);
     for (std::size_t i = 0; i < width_ && !has_header_; ++i)
-        if (!is_passed_over(i) && !is_number(cells[i]))
+        if (!is_passed_over(i) && !text_number(cells[i]))
             return fail(why_no_number(cells[i]) +
                         "; if this line has the names of the columns, set header: yes");
     if (!chosen)
@@ -211,7 +207,7 @@ result<void> csv_rows::choose_target(const std::vector<std::string>& names) {
     for (const std::string& name : names)
         all.push_back(printable(name, limits::name_bytes_max));
     const std::string guessed = guess(wanted, all);
-    all.resize(std::min(all.size(), names_shown_max));
+    all.resize(std::min(all.size(), columns_shown_max));
     return unfit("no target column " + shown + "; " + guessed + "there are " + join(all) +
                  (all.size() < names.size() ? ", ..." : "") + ", or numbers from 0 to " + last);
 }

@@ -23,7 +23,7 @@ error with_key(const std::string& key, const error& why) {
     return key.empty() ? why : why.in(key);
 }
 
-std::uint64_t counted(const std::vector<std::uint32_t>& counts, std::uint64_t at) {
+std::uint64_t count_at(const std::vector<std::uint32_t>& counts, std::uint64_t at) {
     return at < counts.size() ? counts[at] : 0;
 }
 
@@ -176,12 +176,12 @@ result<void> matrix_source::count(const row_block& row, column_spreads& spreads)
 
 std::uint64_t matrix_source::row_entries(std::uint64_t row) const {
     TROUPE_CHECK(row < shape_.rows, "a row that there is");
-    return shape_.is_sparse ? counted(row_entries_, row) : shape_.columns;
+    return shape_.is_sparse ? count_at(row_entries_, row) : shape_.columns;
 }
 
 std::uint64_t matrix_source::column_entries(std::uint64_t column) const {
     TROUPE_CHECK(column < shape_.columns, "a column that there is");
-    return shape_.is_sparse ? counted(column_entries_, column) : shape_.rows;
+    return shape_.is_sparse ? count_at(column_entries_, column) : shape_.rows;
 }
 
 std::uint64_t matrix_source::targets_digest() const {

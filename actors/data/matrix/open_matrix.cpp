@@ -20,10 +20,6 @@ namespace {
 
 using opened_rows = result<std::unique_ptr<table_rows>>;
 
-error with_key(const named_file& file, const error& why) {
-    return file.key.empty() ? why : why.in(file.key);
-}
-
 template <class Rows>
 opened_rows as_table(result<Rows> rows) {
     if (!rows)

@@ -11,7 +11,7 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t piece_elements = 1u << 15;
+constexpr std::size_t sample_elements = 1u << 15;
 
 // Reads all elements as whole numbers of the array's type, which must be from `lowest` on; `wanted` says what they are else.
 template <class Value>
@@ -21,7 +21,8 @@ result<value_array> read_whole_numbers(npy_elements& from, std::int64_t lowest,
     values.reserve(from.header().elements);
     std::vector<std::int64_t> piece;
     while (from.done() < from.header().elements) {
-        piece.resize(std::min<std::uint64_t>(piece_elements, from.header().elements - from.done()));
+        piece.resize(
+            std::min<std::uint64_t>(sample_elements, from.header().elements - from.done()));
         if (auto got = from.read(std::span{piece}); !got)
             return got.failure();
         for (std::size_t i = 0; i < piece.size(); ++i) {

@@ -88,14 +88,15 @@ bool is_name_of_column(std::string_view text) {
            (text.size() == 2 && std::ranges::all_of(text, is_code)); // of a language
 }
 
-bool is_number(std::string_view text) {
+bool is_sentence_number(std::string_view text) {
     const std::string_view digits = trimmed(text);
     return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // Numbers of sentences, as some tables of pairs have them.
 bool has_numbers(const parallel_text& text, std::string_view sentence_pair::*side) {
-    return std::ranges::all_of(text.pairs, [&](const auto& pair) { return is_number(pair.*side); });
+    return std::ranges::all_of(text.pairs,
+                               [&](const auto& pair) { return is_sentence_number(pair.*side); });
 }
 
 bool has_numbers(const parallel_text& text) {

@@ -20,7 +20,7 @@ struct sample_plan {
 };
 
 // One of the two data sets.
-struct part {
+struct drawn_part {
     const char* name;
     std::size_t samples;
     std::uint64_t noise;
@@ -84,7 +84,8 @@ std::vector<std::int32_t> walk_tokens(const sample_plan& plan, std::size_t sampl
     return values;
 }
 
-dataset make_part(const part& p, const sample_plan& plan, bool next_token, std::uint64_t seed) {
+dataset make_part(const drawn_part& p, const sample_plan& plan, bool next_token,
+                  std::uint64_t seed) {
     const random_stream shared{seed, prototypes};
     const random_stream noise{seed, p.noise};
     dataset data{p.name, "data.synthetic.classes", p.samples, {}, {}};
@@ -128,8 +129,8 @@ bool within_limit(std::size_t samples, const sample_plan& plan, bool next_token)
 
 result<data_sets> make_synthetic_data(proto::SyntheticData::Reader options,
                                       const tensor_shape& input, std::uint64_t seed) {
-    const part train{"synthetic training data", options.getTrainSamples(), train_noise};
-    const part test{"synthetic test data", options.getTestSamples(), test_noise};
+    const drawn_part train{"synthetic training data", options.getTrainSamples(), train_noise};
+    const drawn_part test{"synthetic test data", options.getTestSamples(), test_noise};
     const sample_plan plan{input, options.getClasses(), options.getVocabulary(),
                            options.getSourceLength()};
     const bool next_token = options.getNextToken();

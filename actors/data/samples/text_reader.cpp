@@ -49,14 +49,14 @@ std::string name_of(const std::vector<named_file>& files) {
 }
 
 // Bytes first .. first + count of a text, as windows.
-struct part {
+struct text_part {
     std::string name;
     std::string key;
     std::size_t first = 0;
     std::size_t count = 0;
 };
 
-result<dataset> windows(const text_array& text, const part& of, const tensor_shape& input,
+result<dataset> windows(const text_array& text, const text_part& of, const tensor_shape& input,
                         std::size_t stride) {
     const std::size_t length = input.elements();
     if (of.count <= length)
@@ -92,8 +92,8 @@ result<data_sets> read_text_data(proto::TextData::Reader options, const tensor_s
         return text.failure();
     const std::size_t bytes = text->size();
     const text_array train_text = shared(std::move(*text));
-    part train{name_of(*files), "data.text.train", 0, bytes};
-    part test{train.name, "data.text.test_share", 0, 0};
+    text_part train{name_of(*files), "data.text.train", 0, bytes};
+    text_part test{train.name, "data.text.test_share", 0, 0};
     text_array test_text = train_text;
     if (options.hasTest()) {
         const auto test_files = expand_names(options.getTest(), "data.text.test");

@@ -73,7 +73,7 @@ void put_pair(const subwords& vocabulary, const sentence_pair& pair, const row_s
     put(target, ignored_label, labels);
 }
 
-struct part {
+struct pairs_part {
     std::string source;
     std::string target; // empty: `source` has both
     std::string key;    // of the source; the target's key has the same prefix
@@ -84,7 +84,7 @@ struct part {
     }
 };
 
-result<parallel_text> read_part(const part& from) {
+result<parallel_text> read_part(const pairs_part& from) {
     auto text = read_parallel_text(from.source, from.target);
     if (text)
         return text;
@@ -112,8 +112,9 @@ void note_unread(const std::string& where, const std::string& language, std::siz
                         "; the model reads an unknown token in their place");
 }
 
-result<dataset> encode(const part& from, const parallel_text& text, const subwords& vocabulary,
-                       const row_shape& row, std::vector<std::string>& notes) {
+result<dataset> encode(const pairs_part& from, const parallel_text& text,
+                       const subwords& vocabulary, const row_shape& row,
+                       std::vector<std::string>& notes) {
     const std::size_t width = row.source + row.target;
     const std::size_t pairs = text.pairs.size();
     if (pairs > limits::dataset_bytes_max / sizeof(std::int32_t) / (width + row.target))
@@ -199,10 +200,10 @@ result<data_sets> read_translation_data(proto::TranslationData::Reader options,
                                      to_string(input) +
                                      "; model.input is [source_length + length of the target]"};
     const row_shape row{source_length, input.elements() - source_length};
-    const part train{options.getTrainSource().cStr(), options.getTrainTarget().cStr(),
-                     "data.translation.train"};
-    const part test{options.getTestSource().cStr(), options.getTestTarget().cStr(),
-                    "data.translation.test"};
+    const pairs_part train{options.getTrainSource().cStr(), options.getTrainTarget().cStr(),
+                           "data.translation.train"};
+    const pairs_part test{options.getTestSource().cStr(), options.getTestTarget().cStr(),
+                          "data.translation.test"};
     try {
         const auto train_text = read_part(train);
         if (!train_text)

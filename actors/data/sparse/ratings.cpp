@@ -23,10 +23,6 @@ struct entry {
 
 constexpr std::uint64_t ratings_max = limits::dataset_bytes_max / (sizeof(entry) + 8);
 
-error with_key(const named_file& file, const error& why) {
-    return file.key.empty() ? why : why.in(file.key);
-}
-
 // Numbers in files, which become 0, 1, ...: in the order in which they come, then in rising order.
 class number_set {
   public:

@@ -126,10 +126,10 @@ result<device_choice> choose_named(proto::App::Reader app, std::span<const plan_
 }
 
 // The number of each stage's device.
-result<std::vector<std::size_t>> place(const plan_request& request,
-                                       std::span<const plan_device> devices,
-                                       std::span<const layer_range> stages,
-                                       std::span<const layer_cost> layers) {
+result<std::vector<std::size_t>> stage_devices(const plan_request& request,
+                                               std::span<const plan_device> devices,
+                                               std::span<const layer_range> stages,
+                                               std::span<const layer_cost> layers) {
     const auto chosen = choose_named(request.app, devices);
     if (!chosen)
         return chosen.failure();
@@ -242,7 +242,7 @@ result<placement> place_stages(const plan_request& request, std::span<const laye
             return where.failure();
         return placement{std::move(*stages), std::move(*where)};
     }
-    const auto device_of = place(request, own, *stages, costs);
+    const auto device_of = stage_devices(request, own, *stages, costs);
     if (!device_of)
         return device_of.failure();
     placement placed{std::move(*stages), {}};

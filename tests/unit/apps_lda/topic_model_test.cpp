@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(perplexity_is_that_of_the_words_left_over) {
     const topic_model model = two_topics();
     // The topic is known from the first half: words 2 and 3 have a probability of a half.
     const numbers words{2, 3}, counts{50, 50}, single{0}, one{1};
-    const std::vector<document_counts> documents{{words, counts}, {single, one}, {}};
+    const std::vector<document_words> documents{{words, counts}, {single, one}, {}};
     BOOST_TEST(perplexity(model, documents, {}) == 2, boost::test_tools::tolerance(0.02));
     BOOST_TEST(perplexity(model, std::span{documents}.subspan(1), {}) == 0);
     topic_model flat = model;
