@@ -1,7 +1,7 @@
 // The runtime of one node: its actors, their threads, and the frames between them and to other
 // nodes.
 //
-//     node_runtime node{{.node = draw_node_id(), .name = "a", .time = &time, .timers = &timers, .network = &ucx}};
+//     node_runtime node{{.node = identity.node(), .name = "a", .time = &time, .timers = &timers, .network = &ucx}};
 //     const actor_address stage = node.spawn<stage_actor>("stage 0", options); // include actor.hpp for this
 //     node.start();                                                            // listen, take part
 //     ...

@@ -1,5 +1,5 @@
-// What a node does with bytes that no rightful peer sends over TCP: on the second connection of a pair, which carries frames,
-// and on one that claims to be it.
+// What a node does with bytes that no rightful peer sends over TCP: on the second connection of a pair, which carries
+// frames, and on one that claims to be it.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

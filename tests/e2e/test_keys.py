@@ -142,14 +142,21 @@ class Keys(TroupeTest):
         address = self.node_at(self.home())
         stranger = {"user": 12345, "group": 12345, "extra_groups": []}
         shared = pathlib.Path("/tmp/troupe-12345")
-        for home in (self.home(12345), self.home()):  # the second is not the stranger's: its key is below /tmp
+        shutil.rmtree(shared, ignore_errors=True)
+        self.addCleanup(shutil.rmtree, shared, ignore_errors=True)
+        full = self.home(12345) / "full"
+        full.mkdir(mode=0o700)
+        (full / ".cache").touch()
+        os.chown(full, 12345, 12345)
+        for home in (self.home(12345), self.home(), full):  # in the last two there is no place: the key is below /tmp
+            self.assertEqual(shared.exists(), home == full)
             result = self.troupe("status", address, env={**os.environ, "HOME": str(home)}, **stranger)
             self.assert_one_line_error(result, 3, address, "the keys differ", "as one user")
         self.assertEqual(os.listdir(shared), ["own.key"])
+        self.assertTrue((self.home(12345) / ".cache/troupe/own.key").exists())
         shutil.rmtree(shared)
         shared.mkdir(mode=0o700)  # by somebody else, before
         result = self.troupe("status", address, env={**os.environ, "HOME": str(self.home())}, **stranger)
-        shutil.rmtree(shared)
         self.assert_one_line_error(result, 2, str(shared), "you alone may use")
 
     # ---- while a node runs ------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// Fuzz target: bytes of a connection that carries frames, as they may come: cut into pieces by the first byte of an input. The
-// second byte says whether they are sealed.
+// Fuzz target: bytes of a connection that carries frames, cut into pieces by the first byte of an input. The second byte
+// says whether they are sealed.
 #include <algorithm>
 #include <cstring>
 

@@ -98,8 +98,8 @@ struct outcome {
 outcome look(const std::string& address, const std::vector<std::string>& view,
              inspect_options options = {}) {
     options.address = address;
-    if (!options.keys.has_key())
-        options.keys = cluster_keys{cluster_key};
+    if (!options.access.keys.has_key())
+        options.access.keys = cluster_keys{cluster_key};
     BOOST_TEST_REQUIRE(parse_view(view, options).ok());
     std::ostringstream out;
     std::ostringstream talk;
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(an_exported_trace_keeps_the_rules_of_the_viewers) {
 
 BOOST_AUTO_TEST_CASE(a_wrong_key_and_a_dead_address_are_code_3) {
     inspect_options wrong;
-    wrong.keys = cluster_keys{"another key of sixteen bytes"};
+    wrong.access.keys = cluster_keys{"another key of sixteen bytes"};
     const outcome refused = look(a.address(), {}, wrong);
     BOOST_TEST(refused.code == 3);
     BOOST_TEST(std::ranges::count(refused.talk, '\n') == 1);

@@ -59,9 +59,7 @@ int report(const error& failure, const inspect_options& options, std::ostream& t
 int inspect(const inspect_options& given, std::ostream& out, std::ostream& talk) {
     const auto made = make_observer_network({.program = "inspector",
                                              .address = given.address,
-                                             .keys = given.keys,
-                                             .transports = given.transports,
-                                             .seals = given.seals,
+                                             .access = given.access,
                                              .connect_timeout = given.patience});
     if (!made)
         return report(made.failure(), given, talk);

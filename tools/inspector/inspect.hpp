@@ -45,9 +45,7 @@ enum class view_kind : std::uint8_t {
 
 struct inspect_options {
     std::string address; // HOST:PORT of any node; the other members are learned from it
-    cluster_keys keys;   // with one for observers; none at all for nodes on loopback addresses
-    ucx_transports transports = ucx_transports::automatic; // the same as the nodes', likewise:
-    sealing seals = sealing::between_machines;
+    link_access access;  // the same as the nodes'
 
     view_kind view = view_kind::actors;
     // schedule, results: run=; tail: type=, actor=, node=, from=, run=, minibatch= or work=, FIELD=VALUE; follow:

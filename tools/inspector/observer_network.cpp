@@ -19,11 +19,11 @@ make_observer_network(const observer_network_options& options) {
     ucx_options ucx;
     made->self = ucx.identity.node();
     ucx.self = {.name = options.program + "-" + hex_text(made->self.value()),
-                .address = !options.keys.has_key() ? "127.0.0.1:0" : *own,
+                .address = !options.access.keys.has_key() ? "127.0.0.1:0" : *own,
                 .role = peer_role::observer};
-    ucx.keys = std::make_shared<key_ring>(options.keys);
-    ucx.transports = options.transports;
-    ucx.seals = options.seals;
+    ucx.keys = std::make_shared<key_ring>(options.access.keys);
+    ucx.transports = options.access.transports;
+    ucx.seals = options.access.seals;
     ucx.pool = &made->pool;
     ucx.time = &made->time;
     ucx.connect_timeout = options.connect_timeout;

@@ -13,9 +13,7 @@ namespace troupe::inspector {
 struct observer_network_options {
     std::string program; // first part of the name under which nodes know the observer
     std::string address; // HOST:PORT of the node to connect to first
-    cluster_keys keys;   // with one for observers; none at all for nodes on loopback addresses
-    ucx_transports transports = ucx_transports::automatic;
-    sealing seals = sealing::between_machines;
+    link_access access;
     duration connect_timeout = std::chrono::seconds{5};
 };
 

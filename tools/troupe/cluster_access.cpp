@@ -2,7 +2,7 @@
 
 #include "tools/troupe/own_key.hpp"
 #include "transport/handshake/key_file.hpp"
-#include "transport/ucx/socket.hpp"
+#include "transport/tcp/socket.hpp"
 
 namespace troupe::cli {
 
@@ -36,9 +36,9 @@ result<cluster_keys> open_keys(const access_choice& choice, peer_role role, cons
     return keys;
 }
 
-result<cluster_access> open_access(const access_choice& choice, peer_role role,
-                                   const std::string& at) {
-    cluster_access access;
+result<link_access> open_access(const access_choice& choice, peer_role role,
+                                const std::string& at) {
+    link_access access;
     auto keys = open_keys(choice, role, at);
     if (!keys)
         return keys.failure();

@@ -15,19 +15,12 @@ struct access_choice {
     bool plain = false;
 };
 
-struct cluster_access {
-    cluster_keys keys;
-    ucx_transports transports;
-    sealing seals = sealing::between_machines;
-};
-
 // The keys of --key with one for this role, or those without it. `at`: HOST:PORT at which the node listens, or to which the
 // command connects. errc::usage if there is none for the role; the errors of read_key_file() and own_key().
 result<cluster_keys> open_keys(const access_choice& choice, peer_role role, const std::string& at);
 
 // errc::usage for an unknown transport or one that this machine lacks; the errors of open_keys().
-result<cluster_access> open_access(const access_choice& choice, peer_role role,
-                                   const std::string& at);
+result<link_access> open_access(const access_choice& choice, peer_role role, const std::string& at);
 
 // For people: what --plain means for who has given it; empty for others.
 std::string note_of_plain(const access_choice& choice);

@@ -19,9 +19,7 @@ int inspect_cluster(const inspect_words& given) {
     const auto access = open_access(given.access, peer_role::observer, options.address);
     if (!access)
         return report(access.failure());
-    options.keys = access->keys;
-    options.transports = access->transports;
-    options.seals = access->seals;
+    options.access = *access;
     if (!(given.seconds >= 0 && given.seconds <= export_seconds_max)) // also what is not a number
         return report(
             {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});

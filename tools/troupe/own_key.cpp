@@ -75,12 +75,14 @@ result<cluster_keys> own_key_in(const std::string& folder) {
 result<cluster_keys> own_key() {
     struct stat status {};
     const std::string home = home_folder();
-    if (home.empty() || stat(home.c_str(), &status) != 0 || status.st_uid != geteuid())
-        return own_key_in("/tmp/troupe-" + std::to_string(geteuid()));
-    const std::string cache = home + "/.cache";
-    if (mkdir(cache.c_str(), 0700) != 0 && errno != EEXIST)
-        return cannot_make(cache);
-    return own_key_in(cache + "/troupe");
+    if (!home.empty() && stat(home.c_str(), &status) == 0 && status.st_uid == geteuid()) {
+        const std::string cache = home + "/.cache";
+        mkdir(cache.c_str(), 0700); // without it the next folder cannot be made, and that says why
+        auto key = own_key_in(cache + "/troupe");
+        if (key || key.failure().code() != errc::io)
+            return key;
+    }
+    return own_key_in("/tmp/troupe-" + std::to_string(geteuid()));
 }
 
 } // namespace troupe::cli

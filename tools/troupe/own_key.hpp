@@ -1,6 +1,6 @@
 // The key of a user: nodes and commands that are started without --key hold it on loopback addresses, so that no other user
 // of the machine can connect. It is made once, in a file that the user alone may read: ~/.cache/troupe/own.key or, where the
-// home folder is not the user's, /tmp/troupe-UID/own.key.
+// home folder is not the user's or takes no file, /tmp/troupe-UID/own.key.
 //
 // Threads: one. Errors: errc::usage where the folder or the file may be another user's; errc::io.
 #pragma once

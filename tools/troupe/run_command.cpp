@@ -49,9 +49,7 @@ int export_trace(const run_options& options, const std::string& address) {
     const auto access = open_access(options.access, peer_role::observer, address);
     if (!access)
         return report(access.failure());
-    inspect.keys = access->keys;
-    inspect.transports = access->transports;
-    inspect.seals = access->seals;
+    inspect.access = *access;
     inspect.view = inspector::view_kind::export_trace;
     inspect.file = options.trace_file;
     inspect.speaker = "troupe: --trace";

@@ -44,11 +44,8 @@ result<std::vector<linked_member>> ask_members(const status_options& options) {
     const auto access = open_access(options.access, peer_role::observer, options.address);
     if (!access)
         return access.failure();
-    const auto made = inspector::make_observer_network({.program = "status",
-                                                        .address = options.address,
-                                                        .keys = access->keys,
-                                                        .transports = access->transports,
-                                                        .seals = access->seals});
+    const auto made = inspector::make_observer_network(
+        {.program = "status", .address = options.address, .access = *access});
     if (!made)
         return made.failure();
     const inspector::observer_network& own = **made;

@@ -40,6 +40,13 @@ enum class sealing : std::uint8_t {
     always, // also on loopback addresses
 };
 
+// What a process needs to reach the nodes of a cluster.
+struct link_access {
+    cluster_keys keys; // with one for its role; none at all for nodes on loopback addresses
+    ucx_transports transports = ucx_transports::automatic;
+    sealing seals = sealing::between_machines;
+};
+
 struct ucx_options {
     // The name must be set; the address is where to listen, HOST:PORT, port 0 for a free one. The node's id is that of the
     // identity, which is drawn for each endpoint.

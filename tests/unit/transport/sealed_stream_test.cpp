@@ -1,4 +1,4 @@
-// Records of frames: sealed as another library seals them, opened only as the next ones of their sender, and streams of them.
+// Records of frames: sealed as another library seals them, opened only as the next ones of their sender; streams of them.
 #include <boost/test/unit_test.hpp>
 
 #include <sodium.h>
