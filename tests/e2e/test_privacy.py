@@ -105,10 +105,10 @@ class Privacy(TroupeTest):
                 if line.startswith(("| between machines", "| within a machine"))]
         called = {link: words for link, words, *_ in rows}
         self.assertEqual(called, {"between machines": "tcp, sealed", "between machines, `--plain": "tcp",
-                                  "within a machine, loopback over TCP": "tcp", "within a machine": "shared memory",
-                                  "between machines, RDMA": "rdma (...)"})
-        self.assertEqual({row[3] for row in rows if row[1] == "tcp, sealed"}, {"all"})
-        self.assertEqual({row[3] for row in rows if row[1] != "tcp, sealed"}, {"set-up alone"})
+                                  "within a machine, over its loopback addresses": "tcp",
+                                  "within a machine": "shared memory", "between machines that have RDMA": "rdma (...)"})
+        self.assertEqual({row[2] for row in rows if row[1] == "tcp, sealed"}, {"all"})
+        self.assertEqual({row[2] for row in rows if row[1] != "tcp, sealed"}, {"set-up alone"})
 
     def test_who_sends_in_clear_and_who_seals_do_not_meet(self):
         self.node_on(A)

@@ -43,8 +43,8 @@ class record_cipher {
     // Records under the present key.
     std::uint64_t records() const noexcept { return number_ - key_began_; }
 
-    // Writes the next record, whose text are these pieces, 1 to record_text_max bytes; returns its bytes. `begins_key`: it is
-    // the first under the next key.
+    // Writes the next record, whose text are these pieces, 1 to record_text_max bytes; returns its bytes. `begins_key`: it
+    // is the first under the next key.
     std::size_t seal(std::span<const iovec> text, bool begins_key, std::byte* out);
 
     // The number of bytes of the text of the record with this head.

@@ -11,17 +11,32 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t buffer_bytes = 128u << 10;
-// Read beyond a large frame, so that the header of the next one comes with it; more would have to be copied.
+// So much is read beyond a large frame, so that the header of the next one comes with it; more would have to be copied.
 constexpr std::size_t look_ahead_bytes = 4096;
 constexpr std::size_t large_bytes = 64u << 10;
-// Bound of one receive(): the other peers have their turn.
+// The bound of one receive(), after which other peers have their turn.
 constexpr std::size_t receive_bytes = 4u << 20;
 
 } // namespace
 
+std::size_t read_ahead::take(std::span<std::byte> to) {
+    const std::size_t bytes = std::min(to.size(), end_ - begin_);
+    if (bytes > 0)
+        std::memcpy(to.data(), buffer_.data() + begin_, bytes);
+    begin_ += bytes;
+    return bytes;
+}
+
+std::span<std::byte> read_ahead::room() {
+    if (begin_ < end_)
+        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+    return std::span{buffer_}.subspan(end_);
+}
+
 stream_receiver::stream_receiver(const settings& s, named_places& places)
-    : pool_{*s.pool}, time_{*s.time},
-      memory_timeout_{s.memory_timeout}, token_{s.token}, named_{places}, buffer_(buffer_bytes) {}
+    : settings_{s}, named_{places}, ahead_{buffer_bytes} {}
 
 result<std::size_t> stream_receiver::receive(byte_stream& from, std::vector<frame_ptr>& arrived) {
     std::size_t total = 0;
@@ -43,28 +58,22 @@ result<std::size_t> stream_receiver::receive(byte_stream& from, std::vector<fram
 }
 
 std::span<const iovec> stream_receiver::places_to_read(const byte_stream& from) {
-    if (begin_ == end_) {
-        begin_ = end_ = 0;
-    } else if (begin_ > 0) {
-        std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-        end_ -= begin_;
-        begin_ = 0;
-    }
     const std::span<std::byte> direct = unfilled();
-    std::size_t room = buffer_.size() - end_;
+    std::span<std::byte> behind = ahead_.room();
     if (was_large_ || !direct.empty())
-        room = std::min(room, std::max(look_ahead_bytes, from.read_bytes_min()));
+        behind = behind.first(
+            std::min(behind.size(), std::max(look_ahead_bytes, from.read_bytes_min())));
     std::size_t count = 0;
     if (!direct.empty())
         places_[count++] = {direct.data(), direct.size()};
-    places_[count++] = {buffer_.data() + end_, room};
+    places_[count++] = {behind.data(), behind.size()};
     return {places_, count};
 }
 
 void stream_receiver::filled(std::size_t bytes) {
     const std::size_t direct = std::min(bytes, unfilled().size());
     filled_ += direct;
-    end_ += bytes - direct;
+    ahead_.added(bytes - direct);
 }
 
 std::span<std::byte> stream_receiver::unfilled() noexcept {
@@ -82,26 +91,18 @@ std::span<std::byte> stream_receiver::unfilled() noexcept {
     return {};
 }
 
-std::size_t stream_receiver::take_buffered(std::span<std::byte> to) {
-    const std::size_t bytes = std::min(to.size(), end_ - begin_);
-    if (bytes > 0)
-        std::memcpy(to.data(), buffer_.data() + begin_, bytes);
-    begin_ += bytes;
-    return bytes;
-}
-
 result<void> stream_receiver::take(std::vector<frame_ptr>& arrived) {
     for (;;) {
         switch (stage_) {
         case stage::head: {
-            if (buffered().size() < wire::header_bytes)
+            if (ahead_.bytes().size() < wire::header_bytes)
                 return {};
             if (const auto begun = begin_frame(); !begun)
                 return begun;
             break;
         }
         case stage::words:
-            filled_ += take_buffered(unfilled());
+            filled_ += ahead_.take(unfilled());
             if (filled_ < words_.size())
                 return {};
             stage_ = stage::room;
@@ -117,7 +118,7 @@ result<void> stream_receiver::take(std::vector<frame_ptr>& arrived) {
             break;
         }
         case stage::tensors:
-            filled_ += take_buffered(unfilled());
+            filled_ += ahead_.take(unfilled());
             if (filled_ < header_.tensor_bytes)
                 return {};
             if (const auto finished = finish(arrived); !finished)
@@ -128,16 +129,16 @@ result<void> stream_receiver::take(std::vector<frame_ptr>& arrived) {
 }
 
 result<void> stream_receiver::begin_frame() {
-    const auto h = wire::read_header(buffered());
+    const auto h = wire::read_header(ahead_.bytes());
     if (!h)
         return h.failure();
-    if (!same_token(token_, h->token) || h->sequence != next_sequence_)
+    if (!same_token(settings_.token, h->token) || h->sequence != next_sequence_)
         return error{errc::protocol, "a frame that is out of sequence, or of another connection"};
-    if (!pool_.can_ever_hold(h->tensor_bytes))
+    if (!settings_.pool->can_ever_hold(h->tensor_bytes))
         return error{errc::exhausted, "a frame of " + std::to_string(h->tensor_bytes) +
                                           " bytes is larger than this node's memory bound"};
     header_ = *h;
-    begin_ += wire::header_bytes;
+    ahead_.skip(wire::header_bytes);
     was_large_ = header_.tensor_bytes >= large_bytes;
     words_.resize(header_.words * sizeof(capnp::word));
     filled_ = 0;
@@ -155,19 +156,20 @@ result<bool> stream_receiver::find_room() {
         tensors_at_ = static_cast<std::size_t>(place.data() - memory_->data());
         return true;
     }
-    auto room = pool_.allocate(header_.tensor_bytes);
+    auto room = settings_.pool->allocate(header_.tensor_bytes);
     if (room) {
         memory_ = std::move(*room);
         waits_since_.reset();
         return true;
     }
-    const time_point now = time_.now();
+    const time_point now = settings_.time->now();
     if (!waits_since_)
         waits_since_ = now;
-    if (now - *waits_since_ > memory_timeout_)
+    if (now - *waits_since_ > settings_.memory_timeout)
         return error{errc::exhausted,
                      "no memory for a frame of " + std::to_string(header_.tensor_bytes) +
-                         " bytes for " + std::to_string(memory_timeout_.count() / 1000000) + " ms"};
+                         " bytes for " +
+                         std::to_string(settings_.memory_timeout.count() / 1000000) + " ms"};
     return false;
 }
 

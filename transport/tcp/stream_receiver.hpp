@@ -20,10 +20,32 @@
 
 namespace troupe {
 
+// Bytes that have been read beyond what was wanted, and not been taken.
+class read_ahead {
+  public:
+    explicit read_ahead(std::size_t room) : buffer_(room) {}
+
+    std::span<const std::byte> bytes() const noexcept {
+        return std::span{buffer_}.subspan(begin_, end_ - begin_);
+    }
+    void skip(std::size_t bytes) noexcept { begin_ += bytes; }
+    // Moves what there is to `to`, as far as it goes; returns the number of bytes.
+    std::size_t take(std::span<std::byte> to);
+
+    // The free room, behind what there is; added() says how much of it has been filled.
+    std::span<std::byte> room();
+    void added(std::size_t bytes) noexcept { end_ += bytes; }
+
+  private:
+    std::vector<std::byte> buffer_;
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+};
+
 class stream_receiver {
   public:
     struct settings {
-        memory_pool* pool;
+        memory_pool* pool; // outlives the receiver, as the time does
         const time_source* time;
         duration memory_timeout; // for which a frame may wait for room
         wire::connection_token token;
@@ -32,8 +54,8 @@ class stream_receiver {
     // Keeps references.
     stream_receiver(const settings& s, named_places& places);
 
-    // Reads what has arrived, at most a few megabytes at a time, and appends the frames that are whole. Returns the number of
-    // bytes read: 0 if none have arrived, or while it waits for memory. After an error it is of no further use.
+    // Reads what has arrived, at most a few megabytes at a time, and appends the frames that are whole. Returns the number
+    // of bytes read: 0 if none have arrived, or while it waits for memory. After an error it is of no further use.
     result<std::size_t> receive(byte_stream& from, std::vector<frame_ptr>& arrived);
 
     // Call receive() again in a while, whether there is something to read or not.
@@ -55,21 +77,12 @@ class stream_receiver {
     result<void> finish(std::vector<frame_ptr>& arrived);
     std::span<const iovec> places_to_read(const byte_stream& from);
     void filled(std::size_t bytes);
-    std::size_t take_buffered(std::span<std::byte> to);
     std::span<std::byte> unfilled() noexcept; // of the words or the tensors
-    std::span<const std::byte> buffered() const noexcept {
-        return std::span{buffer_}.subspan(begin_, end_ - begin_);
-    }
 
-    memory_pool& pool_;
-    const time_source& time_;
-    const duration memory_timeout_;
-    const wire::connection_token token_;
+    const settings settings_;
     named_places& named_;
     stage stage_ = stage::head;
-    std::vector<std::byte> buffer_; // its bytes from begin_ to end_ have not been taken
-    std::size_t begin_ = 0;
-    std::size_t end_ = 0;
+    read_ahead ahead_;
     wire::header header_;
     std::vector<std::byte> words_;
     buffer_ref memory_;

@@ -1,5 +1,5 @@
-// The sending half of a link over TCP: writes a peer's queued frames to its connection. Any thread that queues a frame writes
-// it at once, unless another does so already; what the socket does not take then is written when it is writable again.
+// The sending half of a link over TCP: writes a peer's queued frames to its connection. Any thread that queues a frame
+// writes it at once, unless another does so already; what the socket does not take is written when it is writable again.
 //
 // A frame's form in a stream stands in transport/frame/wire.md. Tensors are written from where they lie.
 //

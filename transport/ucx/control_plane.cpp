@@ -22,6 +22,15 @@ error duplicate_error() {
             "the node there still holds an earlier connection of this node; try again"};
 }
 
+error overdue_error(const control_connection& wire, duration waited) {
+    if (!wire.is_connected())
+        return {errc::unreachable, "nobody there answers"};
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(waited).count();
+    return {errc::unreachable, "it accepts connections, but has not answered within " +
+                                   std::to_string(seconds) +
+                                   " s: it is no Troupe node, or it hangs"};
+}
+
 } // namespace
 
 control_plane::control_plane(const ucx_options& options, const socket_address& listen,
@@ -56,57 +65,28 @@ void control_plane::connect(const std::string& address) {
     c.target = address;
 }
 
-void control_plane::say_alive(const ucx_peer& peer) {
-    if (const auto up = up_.find(peer.info.node); up != up_.end()) {
-        connection& c = *find(up->second);
-        if (c.wire->wants_to_write())
-            return; // it does not read; one message is enough
-        c.wire->send(alive_message{});
-        watch(c);
-    }
-}
-
-void control_plane::say_wired(const ucx_peer& peer) {
-    if (const auto up = up_.find(peer.info.node); up != up_.end()) {
-        connection& c = *find(up->second);
-        c.wire->send(wired_message{});
-        watch(c);
-    }
-}
-
-void control_plane::say_goodbye(const ucx_peer& peer) {
-    if (const auto up = up_.find(peer.info.node); up != up_.end()) {
-        connection& c = *find(up->second);
-        c.wire->send(goodbye_message{peer.frames_sent()});
-        watch(c);
-    }
+void control_plane::say(const ucx_peer& peer, const control_message& message) {
+    connection* const c = connections_.find_up(peer.info.node);
+    // One sign of life is enough for a peer that does not read.
+    if (c == nullptr ||
+        (std::holds_alternative<alive_message>(message) && c->wire->wants_to_write()))
+        return;
+    c->wire->send(message);
+    watch(*c);
 }
 
 void control_plane::say_given_up(const ucx_peer& peer, const error& why) {
-    if (connection* const c = find(peer))
+    if (connection* const c = connections_.find(peer))
         c->wire->send(given_up_message{why.message()});
 }
 
 void control_plane::drop(const ucx_peer& peer, const error& why) {
-    connection* const found = find(peer);
-    if (found == nullptr)
-        return;
-    const connection c = std::move(*found);
-    connections_.erase(c.id);
-    drop_second(c.id);
-    if (c.state == phase::up)
-        up_.erase(peer.info.node);
-    report_failure(c, why);
-}
-
-void control_plane::drop_second(std::uint64_t first) {
-    std::erase_if(connections_, [&](const auto& entry) { return entry.second.first == first; });
+    if (const connection* const found = connections_.find(peer))
+        report_failure(connections_.take(found->id), why);
 }
 
 void control_plane::drop_unfinished() {
-    std::erase_if(connections_, [](const auto& entry) {
-        return entry.second.state != phase::up && entry.second.first == 0;
-    });
+    connections_.erase_unfinished();
 }
 
 // --- connections
@@ -123,7 +103,7 @@ control_plane::connection& control_plane::add(file_descriptor socket, handshake_
     c.side = side;
     c.heard_at = options_.time->now();
     c.deadline = c.heard_at + timeout;
-    connection& added = connections_.emplace(id, std::move(c)).first->second;
+    connection& added = connections_.add(std::move(c));
     watch(added, true);
     return added;
 }
@@ -158,36 +138,23 @@ void control_plane::pause_listening() {
     listens_again_at_ = options_.time->now() + listen_pause;
 }
 
-// The longest silent of the incoming connections that are not up, with or without proof of the key.
-control_plane::connection* control_plane::longest_silent(bool has_proof) {
-    connection* found = nullptr;
-    for (auto& [id, c] : connections_)
-        if (c.side == handshake_side::acceptor && c.state != phase::up &&
-            (c.state != phase::proof) == has_proof &&
-            (found == nullptr || c.heard_at < found->heard_at))
-            found = &c;
-    return found;
-}
-
 // Drops the connection that has waited longest without proof of the key, as nodes with the key prove it at once; where all
 // have proven it, one that has gone no further for long.
 bool control_plane::make_room() {
-    const auto unfinished =
-        static_cast<std::size_t>(std::ranges::count_if(connections_, [](const auto& entry) {
-            return entry.second.side == handshake_side::acceptor && entry.second.state != phase::up;
-        }));
+    const std::size_t unfinished = connections_.waiting();
     if (unfinished < options_.handshakes_max)
         return true;
-    if (const connection* const unproven = longest_silent(false)) {
+    if (const connection* const unproven = connections_.longest_silent(false)) {
         const std::uint64_t oldest = unproven->id;
         on_ready(oldest); // its proof may have arrived
-        if (const connection* c = find(oldest); c == nullptr || c->state != phase::proof)
+        if (const connection* c = connections_.find(oldest);
+            c == nullptr || c->state != phase::proof)
             return make_room();
         say_crowd(unfinished, "that has not proven the cluster's key");
         end(oldest, error{errc::refused, "others wait to prove the key"});
         return true;
     }
-    const connection* const silent = longest_silent(true);
+    const connection* const silent = connections_.longest_silent(true);
     if (silent == nullptr || options_.time->now() - silent->heard_at < silence_max)
         return false;
     say_crowd(unfinished, "that says nothing");
@@ -208,7 +175,7 @@ void control_plane::on_ready(std::uint64_t id) {
             accept_waiting();
         return;
     }
-    connection* c = find(id);
+    connection* c = connections_.find(id);
     if (c == nullptr)
         return;
     std::vector<control_message> arrived;
@@ -216,7 +183,7 @@ void control_plane::on_ready(std::uint64_t id) {
     if (c->state == phase::proof && c->wire->proven()) {
         if (c->first != 0) {
             c->state = phase::frames;
-            c->wire->send(frames_message{find(c->first)->peer->send_token});
+            c->wire->send(frames_message{connections_.find(c->first)->peer->send_token});
         } else {
             c->state = phase::hello;
             if (c->side == handshake_side::connector)
@@ -224,13 +191,13 @@ void control_plane::on_ready(std::uint64_t id) {
         }
     }
     if (c->state == phase::frames && alive && !c->wire->wants_to_write())
-        return hand_over(*c, find(c->first)->peer);
+        return hand_over(*c, connections_.find(c->first)->peer);
     if (!arrived.empty())
         c->heard_at = options_.time->now();
     for (const control_message& message : arrived)
-        if ((c = find(id)) != nullptr)
+        if ((c = connections_.find(id)) != nullptr)
             std::visit([&](const auto& m) { admit(*c, m); }, message);
-    c = find(id);
+    c = connections_.find(id);
     if (c == nullptr || c->state == phase::duplicate)
         return;
     if (alive)
@@ -266,32 +233,19 @@ bool control_plane::seals(const connection& c) const {
 
 void control_plane::become_up(connection& c) {
     c.state = phase::up;
-    up_[c.peer->info.node] = c.id;
     const std::shared_ptr<ucx_peer> peer = c.peer;
     if (peer->stream != nullptr && c.side == handshake_side::acceptor)
         c.wire->send(frames_message{peer->receive_token});
     events_.peer_accepted(peer);
-    std::vector<std::uint64_t> duplicates;
-    for (const auto& [id, other] : connections_)
-        if (other.state == phase::duplicate && other.peer->info.node == peer->info.node)
-            duplicates.push_back(id);
-    for (const std::uint64_t id : duplicates)
+    for (const std::uint64_t id : connections_.duplicates_of(peer->info.node))
         end(id, duplicate_error());
-}
-
-bool control_plane::has_other(const connection& c) const {
-    return std::ranges::any_of(connections_, [&](const auto& entry) {
-        const connection& other = entry.second;
-        return other.id != c.id && (other.state == phase::verdict || other.state == phase::up) &&
-               other.peer->info.node == c.peer->info.node;
-    });
 }
 
 // The connection accepted instead may be one whose hello has not been read yet. Then this one waits for it, with its socket
 // unwatched, so that a second connection is dropped silently.
 void control_plane::end_duplicate(connection& c) {
     c.peer->was_declined = true;
-    if (has_other(c)) {
+    if (connections_.has_other(c)) {
         end(c.id, duplicate_error());
         return;
     }
@@ -309,28 +263,18 @@ void control_plane::connect_frames(const connection& c) {
 
 void control_plane::hand_over(connection& c, const std::shared_ptr<ucx_peer>& peer) {
     poll_.forget(c.wire->descriptor());
-    const auto wire = std::move(c.wire);
-    connections_.erase(c.id);
+    const auto wire = std::move(connections_.take(c.id).wire);
     events_.frames_connected(peer, wire->take_socket(), wire->secrets());
 }
 
 void control_plane::end(std::uint64_t id, const error& why) {
-    connection& found = *find(id);
-    if (const std::uint64_t first = found.first; first != 0) { // the pair cannot do without it
-        connections_.erase(id);
-        if (find(first) != nullptr)
-            end(first, error{errc::lost, "a second connection, for frames: " + why.message()});
-        return;
-    }
-    drop_second(id);
-    if (found.state == phase::proof)
+    if (connection& found = *connections_.find(id); found.state == phase::proof)
         found.wire->send_last_words();
-    const connection c = std::move(found);
-    connections_.erase(id);
+    const connection c = connections_.take(id);
+    if (c.first != 0) // the pair cannot do without it
+        return end(c.first, error{errc::lost, "a second connection, for frames: " + why.message()});
     if (c.state == phase::proof && c.side == handshake_side::acceptor)
         ++refused_;
-    if (c.state == phase::up)
-        up_.erase(c.peer->info.node);
     if (c.peer != nullptr && c.state <= phase::worker)
         c.peer->was_declined = true; // without its worker's address it was never accepted
     if (c.peer != nullptr)
@@ -339,33 +283,13 @@ void control_plane::end(std::uint64_t id, const error& why) {
 }
 
 void control_plane::report_failure(const connection& c, const error& why) {
-    const bool is_second = c.state >= phase::verdict && has_other(c);
+    const bool is_second = c.state >= phase::verdict && connections_.has_other(c);
     if (c.state != phase::up && c.side == handshake_side::connector && !is_second)
         events_.connect_failed(
             c.target, why.code() == errc::lost ? error{errc::unreachable, why.message()} : why);
 }
 
-control_plane::connection* control_plane::find(std::uint64_t id) {
-    const auto found = connections_.find(id);
-    return found != connections_.end() ? &found->second : nullptr;
-}
-
-control_plane::connection* control_plane::find(const ucx_peer& peer) {
-    const auto found = std::ranges::find_if(
-        connections_, [&](const auto& entry) { return entry.second.peer.get() == &peer; });
-    return found != connections_.end() ? &found->second : nullptr;
-}
-
 // --- time
-
-error control_plane::overdue_error(const control_connection& wire) const {
-    if (!wire.is_connected())
-        return {errc::unreachable, "nobody there answers"};
-    const auto waited = std::chrono::ceil<std::chrono::seconds>(options_.connect_timeout).count();
-    return {errc::unreachable, "it accepts connections, but has not answered within " +
-                                   std::to_string(waited) +
-                                   " s: it is no Troupe node, or it hangs"};
-}
 
 void control_plane::expire(time_point now) {
     if (listens_again_at_ && *listens_again_at_ <= now) {
@@ -374,21 +298,17 @@ void control_plane::expire(time_point now) {
         if (held_)
             accept_waiting();
     }
-    std::vector<std::uint64_t> expired;
-    for (const auto& [id, c] : connections_)
-        if (c.state != phase::up && c.deadline <= now)
-            expired.push_back(id);
-    for (const std::uint64_t id : expired)
-        if (const connection* c = find(id))
-            end(id, c->state == phase::duplicate ? duplicate_error() : overdue_error(*c->wire));
+    for (const std::uint64_t id : connections_.expired(now))
+        if (const connection* c = connections_.find(id))
+            end(id, c->state == phase::duplicate
+                        ? duplicate_error()
+                        : overdue_error(*c->wire, options_.connect_timeout));
 }
 
 std::optional<time_point> control_plane::next_deadline() const {
-    std::optional<time_point> next = listens_again_at_;
-    for (const auto& [id, c] : connections_)
-        if (c.state != phase::up && (!next || c.deadline < *next))
-            next = c.deadline;
-    return next;
+    const auto next = connections_.next_deadline();
+    return next && listens_again_at_ ? std::min(next, listens_again_at_)
+                                     : (next ? next : listens_again_at_);
 }
 
 } // namespace troupe

@@ -8,15 +8,13 @@
 // Threads: the progress thread (listen() before it runs).
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "transport/tcp/control_connection.hpp"
 #include "transport/tcp/poll_set.hpp"
-#include "transport/ucx/ucx_peer.hpp"
+#include "transport/ucx/connection_table.hpp"
 
 namespace troupe {
 
@@ -54,9 +52,8 @@ class control_plane {
     std::string address() const { return self_.address; }
 
     void connect(const std::string& address);
-    void say_alive(const ucx_peer& peer);
-    void say_wired(const ucx_peer& peer);
-    void say_goodbye(const ucx_peer& peer);
+    // To a peer that is up; nothing to another.
+    void say(const ucx_peer& peer, const control_message& message);
     // Tells the peer why it is given up, before drop(); does not wait for it.
     void say_given_up(const ucx_peer& peer, const error& why);
     // Ends the peer's connection. If it is not up, only a caller of connect() is notified.
@@ -73,40 +70,12 @@ class control_plane {
     std::uint64_t refused() const noexcept { return refused_; }
 
   private:
-    // The phases in order; the node with the higher id awaits a verdict, which the other one gives.
-    enum class phase : std::uint8_t {
-        proof,
-        frames, // a second connection: what it is for has yet to be written
-        hello,  // the peer's hello is awaited; likewise for the next three
-        sight,
-        worker, // over UCX alone
-        verdict,
-        // Declared duplicate of a connection that may not be up yet; dropped once that is.
-        duplicate,
-        up,
-    };
-    struct connection {
-        std::uint64_t id;
-        std::unique_ptr<control_connection> wire;
-        handshake_side side;
-        phase state = phase::proof;
-        std::string target;  // argument of connect()
-        time_point heard_at; // when it began, or its last message came
-        time_point deadline;
-        std::shared_ptr<ucx_peer> peer; // set from hello on
-        std::uint64_t first = 0;        // for a second connection of this side: the first one
-        ucx_routes routes{};            // the peer's, set from sight on
-        bool has_other_ucx = false;     // likewise
-        bool seals_there = false;       // likewise: the peer seals frames over TCP
-        // This node sees the peer's memory mark and has a worker for it there; set from sight on.
-        bool sees_memory = false;
-        bool polls_for_writing = false;
-    };
+    using connection = peer_connection;
+    using phase = connection_phase;
 
     void accept_waiting();
     void pause_listening();
     bool make_room(); // makes room for another incoming connection
-    connection* longest_silent(bool has_proof);
     void say_crowd(std::size_t unfinished, const std::string& who_goes);
     connection& add(file_descriptor socket, handshake_side side, duration timeout);
     void watch(connection& c, bool is_new = false);
@@ -121,23 +90,16 @@ class control_plane {
     void admit(connection& c, const frames_message& frames);
     void say_hello(connection& c);
     bool seals(const connection& c) const; // frames over TCP
-    void judge(
-        connection& c); // says whether the connection is the pair's, if that is this node's to say
+    void judge(connection& c);             // accepts it or not, if that is this node's to decide
     void connect_frames(const connection& c);
     void hand_over(connection& c, const std::shared_ptr<ucx_peer>& peer);
     void give_up(connection& c, const error& why); // tells the peer why
     void say_no_memory(const error& why);
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);
-    void drop_second(std::uint64_t first);
     void end_duplicate(connection& c);
-    error overdue_error(const control_connection& wire) const;
     // Reports the failure of a connect(), if the connection comes from one.
     void report_failure(const connection& c, const error& why);
-    // True if the pair has another connection, accepted or about to be.
-    bool has_other(const connection& c) const;
-    connection* find(std::uint64_t id);
-    connection* find(const ucx_peer& peer);
 
     const ucx_options& options_;
     const socket_address listen_address_;
@@ -149,8 +111,7 @@ class control_plane {
     // Set if the process ran out of descriptors, or all incoming connections that there may be are about to be up.
     std::optional<time_point> listens_again_at_;
     file_descriptor held_; // taken in, and waits for room
-    std::map<std::uint64_t, connection> connections_;
-    std::map<node_id, std::uint64_t> up_;
+    connection_table connections_;
     std::uint64_t next_id_ = first_id + 1;
     std::uint64_t refused_ = 0;
     bool has_told_of_crowd_ = false;

@@ -109,7 +109,7 @@ void control_plane::judge(connection& c) {
     c.state = phase::verdict;
     if (self_.node > c.peer->info.node)
         return; // the other node decides
-    if (up_.contains(c.peer->info.node)) {
+    if (connections_.find_up(c.peer->info.node) != nullptr) {
         c.wire->send(verdict_message::duplicate);
         end_duplicate(c);
     } else {
@@ -124,7 +124,7 @@ void control_plane::admit(connection& c, verdict_message verdict) {
     if (verdict == verdict_message::duplicate)
         return end_duplicate(c);
     // The other node has lost the earlier one, and comes back once this node has noticed it too.
-    if (up_.contains(c.peer->info.node))
+    if (connections_.find_up(c.peer->info.node) != nullptr)
         return give_up(c, {errc::refused, "the earlier connection of these two nodes has not ended "
                                           "on this side; try again later"});
     become_up(c);
@@ -150,20 +150,16 @@ void control_plane::admit(connection& c, wired_message) {
 
 // On the first connection an acceptor asks for the second one, on which a connector says of which pair it is.
 void control_plane::admit(connection& c, const frames_message& frames) {
+    const error out_of_turn{errc::protocol, "frames are announced out of turn"};
     if (c.side == handshake_side::connector) {
-        const bool is_due = c.state == phase::up && c.peer->stream != nullptr && c.first == 0 &&
-                            !c.peer->stream->is_open();
-        return is_due ? connect_frames(c)
-                      : end(c.id, error{errc::protocol, "frames are announced out of turn"});
+        const bool is_due = c.state == phase::up && c.peer->stream != nullptr &&
+                            !c.peer->stream->is_open() && !connections_.has_second(c.id);
+        return is_due ? connect_frames(c) : end(c.id, out_of_turn);
     }
-    for (auto& [id, first] : connections_)
-        if (first.state == phase::up && first.side == handshake_side::acceptor &&
-            first.peer->stream != nullptr && !first.peer->stream->is_open() &&
-            same_token(first.peer->receive_token, frames.token))
-            return c.state == phase::hello
-                       ? hand_over(c, first.peer)
-                       : end(c.id, error{errc::protocol, "frames are announced out of turn"});
-    end(c.id, error{errc::protocol, "frames of no peer"});
+    const connection* const first = connections_.find_awaiting(frames.token);
+    if (first == nullptr || c.state != phase::hello)
+        return end(c.id, out_of_turn);
+    hand_over(c, std::shared_ptr{first->peer});
 }
 
 void control_plane::admit(connection& c, const given_up_message& given_up) {

@@ -1,5 +1,5 @@
-// The links of an endpoint that go over TCP: of each such peer the stream of frames, from when its way is found until the peer
-// is taken down.
+// The links of an endpoint that go over TCP: of each such peer the stream of frames, from when its way is found until the
+// peer is taken down.
 //
 //     add ──> open ──> start ──> end_link     open and start in either order; a link may be ended from add on
 //

@@ -33,14 +33,14 @@ enum class ucx_transports : std::uint8_t {
     rdma,      // RDMA only
 };
 
-// Which frames over TCP are sealed. Both nodes of a link must come to the same.
+// Frames over TCP that are sealed. Both nodes of a link must come to the same.
 enum class sealing : std::uint8_t {
     between_machines, // all that leave the machine
     never,
     always, // also on loopback addresses
 };
 
-// What a process needs to reach the nodes of a cluster.
+// The means by which a process reaches the nodes of a cluster.
 struct link_access {
     cluster_keys keys; // with one for its role; none at all for nodes on loopback addresses
     ucx_transports transports = ucx_transports::automatic;

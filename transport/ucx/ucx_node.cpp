@@ -133,9 +133,9 @@ bool ucx_node::round(time_point now) {
         poll_sockets(duration{});
     if (pace_.sign_of_life_is_due(now))
         say_alive(now);
-    if (is_wiring_)
+    if (due_.wiring)
         say_wired();
-    if (is_watching_)
+    if (due_.watching)
         look_after_peers(now);
     // Once it closes, the listener is told nothing more.
     return (is_closing() ? reports_.drop() : reports_.deliver()) || worked;
@@ -203,7 +203,7 @@ void ucx_node::notice_changes() {
             reports_.add([n = node](endpoint_listener& l) { l.peer_writable(n); });
         if (peer->has_failed && !peer->give_up_at) {
             peer->give_up_at = now + failure_grace;
-            is_watching_ = true;
+            due_.watching = true;
         }
     }
 }
@@ -246,7 +246,7 @@ void ucx_node::wait_for_events() {
 // Under the worker lock.
 std::optional<duration> ucx_node::wait_limit() const {
     sleep_reasons why;
-    why.is_under_way = links_.is_under_way() || is_wiring_ || is_closing() || is_watching_;
+    why.is_under_way = links_.is_under_way() || due_.wiring || is_closing() || due_.watching;
     if (streams_.is_sending())
         why.sign_of_life = progress_pace::alive_interval;
     if (links_.receiver().is_waiting_for_memory() || streams_.is_waiting_for_memory())

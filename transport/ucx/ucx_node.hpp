@@ -2,10 +2,10 @@
 // call. make_ucx_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do
 // not know each other, and takes the worker lock for them.
 //
-// Locks, in the order in which they are taken: worker lock (UCX), or the one of a peer's stream, then that of its queue; those of
-// the table of peers and
-// of the inbox alone. A sender that finds the worker lock free hands its frame to UCX itself; otherwise, or while UCX still
-// has work with it, the progress thread does.
+// Locks, in the order in which they are taken: worker lock (UCX), or that of a peer's stream, then that of its queue; those
+// of the table of peers and of the inbox alone. A sender that finds the worker lock free hands its frame to UCX itself;
+// otherwise, or while UCX still has work with it, the progress thread does. Over TCP it writes to the peer's connection,
+// unless another thread does so already.
 //
 // Why no wake-up is lost stands in progress_inbox.hpp. A sender whose flush left sends in flight, a failed peer or
 // is_writable wakes the progress thread too, and while sends are in flight that sleeps 100 us at most.
@@ -89,8 +89,10 @@ class ucx_node final : public endpoint, private control_events {
     control_plane control_;
     report_queue reports_;
     progress_pace pace_;
-    bool is_wiring_ = false;   // a peer has yet to be told that UCX has set up its connection
-    bool is_watching_ = false; // a peer waits for a time or a last frame
+    struct {
+        bool wiring = false;   // a peer has yet to be told that frames can reach it
+        bool watching = false; // a peer waits for a time or a last frame
+    } due_;
     std::optional<time_point> close_by_; // set from the beginning of the end on
 
     endpoint_counters counters_;

@@ -41,7 +41,7 @@ void ucx_node::peer_accepted(const peer_ptr& peer) {
     std::unique_lock worker{worker_lock_};
     const auto connected = peer->stream != nullptr ? result<void>{} : links_.connect(*peer);
     worker.unlock();
-    is_wiring_ = true;
+    due_.wiring = true;
     peer->queue.open();
     peers_.add(peer);
     reports_.add([p = peer->info](endpoint_listener& l) { l.peer_up(p); });
@@ -67,7 +67,7 @@ void ucx_node::peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) {
     }
     peer->frames_announced = frames;
     peer->give_up_at = options_.time->now() + options_.drain_timeout;
-    is_watching_ = true;
+    due_.watching = true;
     look_after_peers(options_.time->now());
 }
 
@@ -103,26 +103,26 @@ void ucx_node::say_alive(time_point now) {
     for (const auto& [node, peer] : peers_)
         if (const auto frames = sending.find(peer.get());
             frames != sending.end() && !peer->sending.is_stuck(frames->second, allowance, now))
-            control_.say_alive(*peer);
+            control_.say(*peer, alive_message{});
 }
 
 void ucx_node::say_wired() {
-    is_wiring_ = false;
+    due_.wiring = false;
     std::lock_guard worker{worker_lock_};
     for (const auto& [node, peer] : peers_) {
         if (peer->has_said_wired)
             continue;
         peer->has_said_wired = peer->is_wired;
         if (peer->is_wired)
-            control_.say_wired(*peer);
+            control_.say(*peer, wired_message{});
         else
-            is_wiring_ = true;
+            due_.wiring = true;
     }
 }
 
 void ucx_node::look_after_peers(time_point now) {
     std::vector<std::pair<peer_ptr, error>> over;
-    is_watching_ = false;
+    due_.watching = false;
     for (const auto& [node, peer] : peers_) {
         if (!peer->give_up_at)
             continue;
@@ -134,7 +134,7 @@ void ucx_node::look_after_peers(time_point now) {
             over.emplace_back(peer, error{errc::lost, "the connection to it at " +
                                                           peer->info.address + " has failed"});
         else
-            is_watching_ = true;
+            due_.watching = true;
     }
     for (const auto& [peer, why] : over)
         take_down(peer, why);
@@ -190,7 +190,7 @@ bool ucx_node::continue_closing() {
             failed.push_back(peer);
         } else if (!peer->has_said_goodbye && peer->has_said_wired && peer->is_drained()) {
             peer->has_said_goodbye = true;
-            control_.say_goodbye(*peer);
+            control_.say(*peer, goodbye_message{peer->frames_sent()});
         }
     }
     for (const peer_ptr& peer : failed)

@@ -1,0 +1,82 @@
+// The control connections of a node, from when they are begun or taken in, and what can be asked of all of them together.
+//
+// Threads: the progress thread. Ownership: of the connections, and a reference to the peer of each.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/base/time_source.hpp"
+#include "transport/tcp/control_connection.hpp"
+#include "transport/ucx/routes.hpp"
+#include "transport/ucx/ucx_peer.hpp"
+
+namespace troupe {
+
+// In order; the node with the higher id awaits a verdict, which the other one gives.
+enum class connection_phase : std::uint8_t {
+    proof,
+    frames, // a second connection: what it is for has yet to be written
+    hello,  // the peer's hello is awaited; likewise for the next three
+    sight,
+    worker, // over UCX alone
+    verdict,
+    // Declared duplicate of a connection that may not be up yet; dropped once that is.
+    duplicate,
+    up,
+};
+
+struct peer_connection {
+    std::uint64_t id = 0;
+    std::unique_ptr<control_connection> wire;
+    handshake_side side{};
+    connection_phase state = connection_phase::proof;
+    std::string target;  // argument of connect()
+    time_point heard_at; // when it began, or its last message came
+    time_point deadline;
+    std::shared_ptr<ucx_peer> peer; // set from this side's hello on
+    std::uint64_t first = 0; // for a second connection that this side has begun: the first one
+    ucx_routes routes{};     // the peer's, set from sight on; likewise the next three
+    bool has_other_ucx = false;
+    bool seals_there = false; // the peer seals frames over TCP
+    bool sees_memory = false; // this node sees the peer's memory mark and has a worker for it there
+    bool polls_for_writing = false;
+
+    bool is_up() const noexcept { return state == connection_phase::up; }
+    // It has come in, and is not up.
+    bool is_waiting() const noexcept { return side == handshake_side::acceptor && !is_up(); }
+};
+
+class connection_table {
+  public:
+    peer_connection& add(peer_connection c) {
+        return all_.insert_or_assign(c.id, std::move(c)).first->second;
+    }
+    // Takes it out, with the second connection that belongs to it.
+    peer_connection take(std::uint64_t id);
+    void erase_unfinished(); // all that are not up, but for second connections
+
+    peer_connection* find(std::uint64_t id);
+    peer_connection* find(const ucx_peer& peer);
+    peer_connection* find_up(node_id node);
+    // The one that is up and awaits a second connection from its peer, which names it by this token.
+    peer_connection* find_awaiting(const wire::connection_token& token);
+    bool has_second(std::uint64_t first) const;
+    // True if the pair has another connection, accepted or about to be.
+    bool has_other(const peer_connection& c) const;
+    std::size_t waiting() const;
+    // The longest silent of those that wait, with or without proof of the key.
+    peer_connection* longest_silent(bool has_proof);
+    std::vector<std::uint64_t> duplicates_of(node_id node) const;
+    // Connections that are not up: those past their deadlines, and the next deadline.
+    std::vector<std::uint64_t> expired(time_point now) const;
+    std::optional<time_point> next_deadline() const;
+
+  private:
+    std::map<std::uint64_t, peer_connection> all_;
+};
+
+} // namespace troupe
