@@ -47,8 +47,8 @@ file_descriptor connected_to(const node& to) {
 // Why the node gave the talker up, instead of going on with its hello.
 std::string refusal(talker& other) {
     BOOST_TEST_REQUIRE(other.is_left());
-    BOOST_TEST_REQUIRE(other.arrived.size() == 2u); // after the node's own hello
-    const auto* const given_up = std::get_if<given_up_message>(&other.arrived[1]);
+    BOOST_TEST_REQUIRE(!other.arrived.empty()); // a node that has connected has said hello before
+    const auto* const given_up = std::get_if<given_up_message>(&other.arrived.back());
     return given_up != nullptr ? given_up->why : "not refused";
 }
 

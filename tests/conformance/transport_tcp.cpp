@@ -157,7 +157,8 @@ BOOST_AUTO_TEST_CASE(sealed_frames_that_somebody_changes_on_the_way_cost_the_con
             });
         };
         from.end->connect(middle.address());
-        BOOST_TEST_REQUIRE(until([&] { return to.heard->ups().size() == 1; }));
+        BOOST_TEST_REQUIRE(
+            until([&] { return to.heard->ups().size() == 1 && from.heard->ups().size() == 1; }));
         BOOST_TEST(to.heard->ups()[0].over == "tcp, sealed");
         for (std::uint64_t i = 0; i < 20; ++i)
             from.end->send(to.id, readable_frame(w.pool, i));
@@ -192,7 +193,8 @@ BOOST_AUTO_TEST_CASE(who_listens_between_two_nodes_reads_nothing_of_sealed_frame
                 return done();
             });
         };
-        BOOST_TEST_REQUIRE(until([&] { return to.heard->ups().size() == 1; }));
+        BOOST_TEST_REQUIRE(
+            until([&] { return to.heard->ups().size() == 1 && from.heard->ups().size() == 1; }));
         for (std::uint64_t i = 0; i < 5; ++i)
             from.end->send(to.id, readable_frame(w.pool, i));
         BOOST_TEST_REQUIRE(until([&] { return to.heard->frame_count() == 5; }));

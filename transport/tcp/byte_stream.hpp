@@ -1,8 +1,8 @@
 // A proven connection as a stream of bytes, in clear (plain_stream.hpp) or sealed (sealed_stream.hpp).
 //
 // Threads: one at a time writes, one at a time reads, at the same time. No method waits. Ownership: of the socket. Errors:
-// errc::lost if the connection has ended, errc::protocol for bytes that the other side has not sealed. After an error it is of
-// no further use.
+// errc::lost if the connection has ended, errc::protocol for bytes that the other side has not sealed. After an error it is
+// of no further use.
 #pragma once
 
 #include <sys/uio.h>

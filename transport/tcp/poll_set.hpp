@@ -1,7 +1,8 @@
 // The descriptors on which the progress thread sleeps, each with a number by which its owner is found.
 //
-// Threads: one at a time, except that a descriptor may be watched, changed and forgotten by any. Errors: to watch a descriptor twice,
-// or to forget one that is not watched, is a bug; a process without descriptors left is seen by operator bool.
+// Threads: one at a time, except that a descriptor may be watched, changed and forgotten by any. Errors: to watch a
+// descriptor twice, or to forget one that is not watched, is a bug; a process without descriptors left is seen by operator
+// bool.
 #pragma once
 
 #include <array>

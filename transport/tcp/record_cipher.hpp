@@ -1,12 +1,13 @@
 // Seals and opens the records of one direction of a connection by AES-256-GCM (NIST SP 800-38D; the implementation is
 // OpenSSL's). A record is its head, the sealed text and the tag; the head is not sealed, but proven with the text:
 //
-//     length 4, little-endian: of the text, 1 to record_text_max; the highest bit says that a new key begins with this record
+//     length 4, little-endian: of the text, 1 to record_text_max; the highest bit says that a new key begins here
 //     text, sealed
 //     tag 16
 //
-// The number of a record, 0, 1, 2, ..., is its nonce, and goes on from key to key, so that a record that is changed, repeated,
-// left out or moved is not opened. The next key is BLAKE2b-256 of "troupe next key", keyed by the one before, which is wiped.
+// The number of a record, 0, 1, 2, ..., is its nonce, and goes on from key to key, so that a record that is changed,
+// repeated, left out or moved is not opened. The next key is BLAKE2b-256 of "troupe next key", keyed by the one before,
+// which is wiped.
 //
 // Threads: one at a time per object. Errors: errc::protocol for bytes that are not the other side's next record.
 #pragma once

@@ -40,7 +40,7 @@ stream_receiver::stream_receiver(const settings& s, named_places& places)
 
 result<std::size_t> stream_receiver::receive(byte_stream& from, std::vector<frame_ptr>& arrived) {
     std::size_t total = 0;
-    // What has been read before comes first: it may wait for memory.
+    // The rest of what has been read before comes first: it may have waited for memory.
     if (const auto taken = take(arrived); !taken)
         return taken.failure();
     while (total < receive_bytes && !is_waiting_for_memory()) {

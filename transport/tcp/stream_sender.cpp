@@ -49,6 +49,7 @@ stream_sender::outcome stream_sender::flush() {
 
 stream_sender::outcome stream_sender::write() {
     outcome all;
+    all.has_failed = has_failed_;
     if (stream_ == nullptr || has_failed_)
         return all;
     for (std::uint64_t written = 0;;) {

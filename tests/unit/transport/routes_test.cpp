@@ -144,7 +144,6 @@ BOOST_AUTO_TEST_CASE(a_link_is_described_by_what_ucx_has_set_up) {
                "rdma (rc_verbs, ud_verbs, rxe0:1, rxe1:1)");
     BOOST_TEST(described_link(printed(lane(0, "rc_mlx5/mlx5_0:1.0") + lane(1, "self/memory.0"))) ==
                "rdma (rc_mlx5, mlx5_0:1)");
-    BOOST_TEST(described_link(printed(lane(0, "posix/memory.0") + lane(1, "tcp/lo.0"))) == "tcp");
     for (const char* odd : {"", "lane[", "lane[0]: cm rdmacm", "lane[0]:  3:tcp", "/lane[0].:"})
         BOOST_TEST(described_link(odd) == "unknown");
 }
