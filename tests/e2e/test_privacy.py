@@ -56,17 +56,15 @@ class Privacy(TroupeTest):
     def capture(self, device):
         """Gives the bytes that pass the device of A, once it has ended."""
         path = pathlib.Path(self.folder, f"{device}.captured")
-        process = subprocess.Popen(self.hosts.command(A, [sys.executable, SOURCE / "tests/support/capture.py", device, path]),
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.started.append(process)
-        self.assertEqual(process.stdout.readline(), "listening\n")
+        command = self.hosts.command(A, [sys.executable, SOURCE / "tests/support/capture.py", device, path])
         captured = bytearray()
-        try:
-            yield captured
-        finally:
-            process.stdin.close()
-            process.wait()
-            captured += path.read_bytes()
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                self.assertEqual(process.stdout.readline(), "listening\n")
+                yield captured
+            finally:
+                process.communicate()       # whose end of the input ends it
+        captured += path.read_bytes()
 
     def train(self, *options):
         """Nodes on both hosts, a run between them, and its weights; what has passed both cables."""
@@ -96,6 +94,7 @@ class Privacy(TroupeTest):
         nodes, status, weights, first, _ = self.train("--plain")
         self.assertEqual({n["name"]: n["over"] for n in status["nodes"]}, {NAMES[A]: None, NAMES[B]: "tcp"})
         self.assertIn(b"TRPF", first)
+        self.assertTrue(any(piece in first for piece in weights), "the weights that are saved travel")
         for node in nodes:
             self.read_line(node, r"note: --plain: frames to and from other machines travel over TCP in clear")
 
