@@ -114,6 +114,8 @@ shifted_columns::shifted_columns(split_columns columns, bool keeps_sums)
 
 result<shifted_columns> shifted_columns::of_dense(memory_pool& memory, split_columns columns) {
     shifted_columns plain{std::move(columns), true};
+    if (plain.has_exact_gram()) // and so are differences of its products
+        return plain;
     std::vector<double> shifts = shifts_for(plain);
     if (shifts.empty())
         return plain;
