@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(takes_few_probes_without_an_intercept_for_columns_far_from_
         c.share = 0;
         c.lambda = 0.01;
         c.run.stop.gap = gap;
-        c.run.stop.phases = 1000;
+        c.run.phases_max = 1000;
         c.run.workers = 2;
         const auto ran = run_lasso(c, data);
         BOOST_REQUIRE(ran.ok());
