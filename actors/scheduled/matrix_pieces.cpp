@@ -1,6 +1,7 @@
 #include "actors/scheduled/matrix_pieces.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace troupe::scheduled {
@@ -9,8 +10,33 @@ namespace {
 
 // As float32; and what that leaves of each, or nothing if that is 0 of all.
 struct kept_numbers {
-    std::vector<float> values, remainders;
+    tensor values;
+    std::optional<tensor> remainders;
 };
+
+result<kept_numbers> kept(std::span<const double> numbers, bool has_remainders,
+                          memory_pool& memory) {
+    auto values = tensor::allocate(memory, data_type::float32, {numbers.size()});
+    if (!values)
+        return values.failure();
+    const std::span<float> rounded = values->mutable_values<float>();
+    if (!has_remainders) {
+        std::ranges::transform(numbers, rounded.begin(),
+                               [](double x) { return static_cast<float>(x); });
+        return kept_numbers{std::move(*values), {}};
+    }
+    auto remainders = tensor::allocate(memory, data_type::float32, {numbers.size()});
+    if (!remainders)
+        return remainders.failure();
+    const std::span<float> left = remainders->mutable_values<float>();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        rounded[i] = static_cast<float>(numbers[i]);
+        left[i] = static_cast<float>(numbers[i] - static_cast<double>(rounded[i]));
+    }
+    if (std::ranges::all_of(left, [](float x) { return x == 0; }))
+        return kept_numbers{std::move(*values), {}};
+    return kept_numbers{std::move(*values), std::move(*remainders)};
+}
 
 class matrix_pieces final : public piece_source {
   public:
@@ -42,6 +68,7 @@ class matrix_pieces final : public piece_source {
                 return std::optional<rows_piece>{};
             block_ = std::move(**block);
             taken_ = 0;
+            subtract_offsets();
         }
         const auto count =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(rows_max, block_.rows - taken_));
@@ -64,59 +91,51 @@ class matrix_pieces final : public piece_source {
   private:
     // The next `count` rows of the block that is being dealt.
     result<payload> rows_of_block(std::uint32_t count, memory_pool& memory) const {
-        const std::vector<double> none(source_.shape().has_targets ? 0 : count);
-        const std::span<const double> targets =
-            none.empty() ? std::span<const double>{block_.targets}.subspan(taken_, count) : none;
-        const auto tensors_of = [&](std::span<const std::int64_t> starts,
-                                    std::span<const std::int32_t> indices,
-                                    const kept_numbers& kept) {
-            return kept.remainders.empty()
-                       ? payload_of(memory, starts, indices, kept.values, targets)
-                       : payload_of(memory, starts, indices, kept.values, targets, kept.remainders);
-        };
+        const std::span<const double> numbers = block_.values;
         if (block_.starts.empty()) {
             const std::size_t columns = source_.shape().columns;
-            return tensors_of({}, {}, kept(taken_ * columns, count * columns));
+            return tensors_of(count, {}, {}, numbers.subspan(taken_ * columns, count * columns),
+                              memory);
         }
         const auto first = static_cast<std::size_t>(block_.starts[taken_]);
         const auto entries = static_cast<std::size_t>(block_.starts[taken_ + count]) - first;
         std::vector<std::int64_t> starts;
         for (std::uint32_t r = 0; r <= count; ++r)
             starts.push_back(block_.starts[taken_ + r] - static_cast<std::int64_t>(first));
-        return tensors_of(starts, std::span{block_.indices}.subspan(first, entries),
-                          kept(first, entries));
+        return tensors_of(count, starts, std::span{block_.indices}.subspan(first, entries),
+                          numbers.subspan(first, entries), memory);
     }
 
-    // Numbers of the block, less the offsets of their columns. Dense ones begin with a row.
-    kept_numbers kept(std::size_t first, std::size_t count) const {
-        const matrix_shape& shape = source_.shape();
-        std::span<const double> numbers = std::span{block_.values}.subspan(first, count);
-        std::vector<double> moved;
-        if (!shape.offsets.empty()) {
-            moved.assign(numbers.begin(), numbers.end());
-            for (std::size_t at = 0; at < count; at += shape.offsets.size())
-                for (std::size_t j = 0; j < shape.offsets.size(); ++j)
-                    moved[at + j] -= shape.offsets[j];
-            numbers = moved;
-        }
-        kept_numbers all{std::vector<float>(count), {}};
-        std::ranges::transform(numbers, all.values.begin(),
-                               [](double x) { return static_cast<float>(x); });
-        if (!shape.has_remainders)
-            return all;
-        all.remainders.resize(count);
-        std::ranges::transform(numbers, all.values, all.remainders.begin(), [](double x, float v) {
-            return static_cast<float>(x - static_cast<double>(v));
-        });
-        if (std::ranges::all_of(all.remainders, [](float x) { return x == 0; }))
-            all.remainders.clear();
-        return all;
+    result<payload> tensors_of(std::uint32_t count, std::span<const std::int64_t> starts,
+                               std::span<const std::int32_t> indices,
+                               std::span<const double> numbers, memory_pool& memory) const {
+        auto made = payload_of(memory, starts, indices);
+        auto split = kept(numbers, source_.shape().has_remainders, memory);
+        const std::vector<double> none(source_.shape().has_targets ? 0 : count);
+        auto targets = numbers_of<double>(
+            memory, none.empty() ? std::span{block_.targets}.subspan(taken_, count) : none);
+        if (const error* failure = first_failure(made, split, targets))
+            return *failure;
+        made->push_back(std::move(split->values));
+        made->push_back(std::move(*targets));
+        if (split->remainders)
+            made->push_back(std::move(*split->remainders));
+        return made;
+    }
+
+    // From the numbers of the block.
+    void subtract_offsets() {
+        const std::vector<double>& offsets = source_.shape().offsets;
+        for (std::size_t at = 0; !offsets.empty() && at < block_.values.size();
+             at += offsets.size())
+            for (std::size_t j = 0; j < offsets.size(); ++j)
+                block_.values[at + j] -= offsets[j];
     }
 
     matrix_source source_;
     const std::uint64_t bytes_max_;
     const matrix_facts facts_;
-    row_block block_; // that is being dealt
+    row_block block_; // that is being dealt, less the offsets of its columns
     std::uint32_t taken_ = 0;
     bool is_to_rewind_ = false;
 };

@@ -56,18 +56,29 @@ error at_its_key(const error& why, const matrix_settings& settings) {
     return {why.code(), target_column_key + (": " + why.message().substr(found.size()))};
 }
 
-std::string coarse_note(const matrix_shape& shape, const std::string& key) {
+// "column 3", or "columns 3, 4, 5 and 2 more", by their names where they have any.
+std::string names_of(const few_columns& some, const matrix_shape& shape) {
     std::vector<std::string> columns;
-    for (const std::size_t j : shape.coarse_columns)
+    for (const std::size_t j : some.first)
         columns.push_back(shape.column_names.empty() ? std::to_string(j)
                                                      : '"' + shape.column_names[j] + '"');
-    return key + ": the numbers that are kept (float32) of the column" +
-           (shape.coarse > 1 ? "s " : " ") + join(columns) +
-           (shape.coarse > columns.size()
-                ? " and " + std::to_string(shape.coarse - columns.size()) + " more"
-                : "") +
-           " are off by more than a millionth of its spread; subtract a number near its mean in "
-           "the file, or scale it";
+    const std::size_t more = some.count - columns.size();
+    return (some.count > 1 ? "columns " : "column ") + join(columns) +
+           (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+void note_coarse(const matrix_shape& shape, const std::string& key,
+                 std::vector<std::string>& notes) {
+    if (shape.coarse_in_float32.count > 0)
+        notes.push_back(key + ": the numbers that are kept (float32) of the " +
+                        names_of(shape.coarse_in_float32, shape) +
+                        " are off by more than a millionth of its spread; subtract a number near "
+                        "its mean in the file, or scale it");
+    if (shape.coarse_in_float64.count > 0)
+        notes.push_back(key + ": the numbers of the " + names_of(shape.coarse_in_float64, shape) +
+                        " are so far from 0 that float64, in which they are read and summed, has "
+                        "few digits left for what they differ by; subtract a number near its mean "
+                        "in the file");
 }
 
 std::vector<std::string> notes_on(const matrix_source& source, const matrix_settings& settings) {
@@ -78,8 +89,7 @@ std::vector<std::string> notes_on(const matrix_source& source, const matrix_sett
                          : !settings.target_column.empty() ? std::string{target_column_key}
                                                            : settings.features.key) +
                         ": all rows have the same target, so that no column says anything of it");
-    if (shape.coarse > 0)
-        notes.push_back(coarse_note(shape, settings.features.key));
+    note_coarse(shape, settings.features.key, notes);
     std::set<std::string_view> seen;
     for (const std::string& name : shape.column_names)
         if (!seen.insert(name).second) {

@@ -63,7 +63,7 @@ result<void> lasso_rows::build() {
     arriving_.reset();
     if (!columns)
         return columns.failure();
-    if (options_.is_sparse || !options_.has_intercept) {
+    if (options_.is_sparse) {
         columns_.emplace(std::move(*columns), options_.has_intercept);
         return {};
     }

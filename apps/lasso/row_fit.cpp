@@ -50,8 +50,8 @@ class squared_rows final : public row_fit {
         std::vector<double> coefficients(deltas.size());
         std::ranges::transform(deltas, coefficients.begin(), std::negate{});
         columns.add(changed, coefficients, residual_);
-        if (!has_intercept_)
-            return;
+        if (!has_intercept_ && !columns.is_shifted())
+            return; // nothing needs the sum
         if (shift != 0)
             for (double& r : residual_)
                 r -= shift;

@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::size_t rows_at_once = 256;
 
+template <class Columns>
+const Columns& as(const std::unique_ptr<const column_matrix>& columns) {
+    return static_cast<const Columns&>(*columns);
+}
+
 // The shift of each column: its mean where that is far from 0, in float32 so that the difference is exact for
 // values near it. Empty if there is no such column.
 std::vector<double> shifts_for(const shifted_columns& columns) {
@@ -35,7 +40,7 @@ std::vector<double> shifts_for(const shifted_columns& columns) {
 // A copy with these numbers subtracted.
 result<split_columns> without(memory_pool& memory, const split_columns& columns,
                               const std::vector<double>& shifts) {
-    const auto& values = static_cast<const dense_columns&>(*columns.values);
+    const auto& values = as<dense_columns>(columns.values);
     const auto* const remainders = static_cast<const dense_columns*>(columns.remainders.get());
     const std::size_t count = values.columns();
     arriving_columns copy{memory, {values.rows(), count}, false};
@@ -63,6 +68,31 @@ result<split_columns> without(memory_pool& memory, const split_columns& columns,
     return copy.finish();
 }
 
+// A term of what remainders e add to the square of a column: (x + e)'(x + e) = x'x + (2 x + e)'e.
+double added_term(float x, float e) {
+    return (2 * static_cast<double>(x) + static_cast<double>(e)) * static_cast<double>(e);
+}
+
+double added_square(std::span<const float> x, std::span<const float> e) {
+    std::array<double, 8> sums{}; // so that no sum waits for the one before it
+    std::size_t i = 0;
+    for (; i + sums.size() <= x.size(); i += sums.size())
+        for (std::size_t l = 0; l < sums.size(); ++l)
+            sums[l] += added_term(x[i + l], e[i + l]);
+    for (std::size_t l = 0; i < x.size(); ++i, ++l)
+        sums[l] += added_term(x[i], e[i]);
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+// The remainders stand in rows in which there are values.
+double added_square(const sparse_column& x, const sparse_column& e) {
+    double sum = 0;
+    for (std::size_t i = 0, k = 0; i < x.values.size() && k < e.values.size(); ++i)
+        if (x.rows[i] == e.rows[k])
+            sum += added_term(x.values[i], e.values[k++]);
+    return sum;
+}
+
 // Adds what the operation writes for each column of a set.
 template <class Operation>
 void add_to(std::span<double> to, Operation operation) {
@@ -84,6 +114,8 @@ shifted_columns::shifted_columns(split_columns columns, bool keeps_sums)
 
 result<shifted_columns> shifted_columns::of_dense(memory_pool& memory, split_columns columns) {
     shifted_columns plain{std::move(columns), true};
+    if (plain.has_exact_gram()) // and so are differences of its products
+        return plain;
     std::vector<double> shifts = shifts_for(plain);
     if (shifts.empty())
         return plain;
@@ -136,20 +168,14 @@ void shifted_columns::squares(const column_set& set, std::span<double> squares) 
     }
 }
 
-// (x + e)'(x + e) = x'x + 2 x'e + e'e
 void shifted_columns::add_remainders(const column_set& set, std::span<double> squares) const {
-    std::vector<double> own(set.size()), e(rows());
-    split_.remainders->squares(set, own);
-    for (std::size_t i = 0; i < set.size(); ++i) {
-        if (own[i] == 0)
-            continue;
-        const column_set column = column_set::range(set[i], 1);
-        double product = 0;
-        split_.remainders->add(column, std::array{1.0}, e);
-        split_.values->products(column, e, {&product, 1});
-        split_.remainders->add(column, std::array{-1.0}, e); // 0 again
-        squares[i] += 2 * product + own[i];
-    }
+    const auto* const values = dynamic_cast<const dense_columns*>(split_.values.get());
+    for (std::size_t i = 0; i < set.size(); ++i)
+        squares[i] += values != nullptr
+                          ? added_square(values->values(set[i]),
+                                         as<dense_columns>(split_.remainders).values(set[i]))
+                          : added_square(as<sparse_columns>(split_.values).column(set[i]),
+                                         as<sparse_columns>(split_.remainders).column(set[i]));
 }
 
 void shifted_columns::products(const column_set& set, std::span<const double> r,

@@ -137,8 +137,12 @@ class BadInput(ProgramTest):
         (self.folder / "x.csv").write_text("day,b,y\n" + "".join(f"{2460000 + i * 0.1:.1f},{i % 3},{i}\n" for i in range(20)))
         for command in ("check", "run"):
             done = self.troupe(command, self.app(APP))  # without an intercept
-            self.assertIn('data.matrix.features: the numbers that are kept (float32) of the column "day" are off by more than a millionth of its spread', done.err)
-        self.assertNotIn("float32", self.troupe("check", self.app(APP.replace("intercept: false", "intercept: true"))).err)
+            self.assertIn('data.matrix.features: the numbers of the column "day" are so far from 0 that float64, in which they are read and summed, has', done.err)
+            self.assertNotIn("float32", done.err)  # which has remainders beside it
+        (self.folder / "x.svm").write_text("".join(f"{i} 1:{2460000 + i * 0.1:.1f}\n" for i in range(20)))
+        sparse = self.troupe("check", self.app(APP.replace("x.csv, target_column: y", "x.svm")))
+        self.assertIn("data.matrix.features: the numbers that are kept (float32) of the column 0 are off by more than a millionth of its spread", sparse.err)
+        self.assertNotIn("float64", self.troupe("check", self.app(APP.replace("intercept: false", "intercept: true"))).err)
 
     def test_a_result_needs_no_data_file_again(self):
         app = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 0, phases: 3000")

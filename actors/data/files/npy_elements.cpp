@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "actors/data/files/zip_member.hpp"
@@ -39,18 +40,36 @@ struct truth {
     }
 };
 
-// Converts elements one by one; the first that cannot be taken, as it is not finite as a Range, or as many as there are.
+// The bits of a number but for its sign: those of numbers that are not finite are `infinite` and above.
+template <class Number>
+struct magnitude {
+    using bits = std::conditional_t<sizeof(Number) == sizeof(float), std::int32_t, std::int64_t>;
+    static constexpr bits infinite = std::bit_cast<bits>(std::numeric_limits<Number>::infinity());
+
+    static bits of(Number number) noexcept {
+        return std::bit_cast<bits>(number) & std::numeric_limits<bits>::max();
+    }
+};
+
+// Converts elements; the place of the first that cannot be taken, as it is not finite as a Range, or as many as there are.
+// The largest of all magnitudes is found along the way, without a branch for each.
 template <class Stored, class Range, class Value>
 std::size_t convert(std::span<const std::uint8_t> bytes, std::span<Value> into) {
+    constexpr bool may_be_infinite = !std::is_integral_v<Stored> && std::is_floating_point_v<Range>;
+    using checked = magnitude<std::conditional_t<may_be_infinite, Range, double>>;
+    typename checked::bits largest = 0;
     for (std::size_t i = 0; i < into.size(); ++i) {
         Stored element;
         std::memcpy(&element, bytes.data() + i * sizeof element, sizeof element);
         into[i] = static_cast<Value>(element);
-        if constexpr (!std::is_integral_v<Stored> && std::is_floating_point_v<Value>)
-            if (!std::isfinite(static_cast<Range>(into[i])))
-                return i;
+        if constexpr (may_be_infinite)
+            largest = std::max(largest, checked::of(static_cast<Range>(into[i])));
     }
-    return into.size();
+    if (largest < checked::infinite)
+        return into.size();
+    const auto first = std::ranges::find_if_not(
+        into, [](Value v) { return std::isfinite(static_cast<Range>(v)); });
+    return static_cast<std::size_t>(first - into.begin());
 }
 
 template <class Range, class Value>

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "schemas/base/printable.hpp"
 
@@ -13,6 +14,42 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t shown_bytes_max = 40;
+
+constexpr bool is_blank(char c) noexcept {
+    return c == ' ' || c == '\t';
+}
+
+constexpr bool is_digit(char c) noexcept {
+    return c >= '0' && c <= '9';
+}
+
+// A decimal of at most 15 digits without an exponent, such as -12.375. Its digits as a whole number and the power of ten are
+// exact, so that their quotient is rounded once: W. D. Clinger, "How to read floating point numbers accurately", PLDI 1990.
+std::optional<double> short_decimal(std::string_view text) noexcept {
+    constexpr std::size_t digits_max = 15;
+    constexpr std::array<double, digits_max + 1> powers{
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const bool is_negative = text.starts_with('-');
+    text.remove_prefix(is_negative ? 1 : 0);
+    if (text.size() > digits_max + 1)
+        return std::nullopt;
+    std::int64_t whole = 0;
+    std::size_t digits = 0, behind_point = 0;
+    bool has_point = false;
+    for (const char c : text) {
+        if (is_digit(c)) {
+            whole = whole * 10 + (c - '0');
+            ++digits;
+            behind_point += has_point ? 1 : 0;
+        } else if (c != '.' || std::exchange(has_point, true)) {
+            return std::nullopt;
+        }
+    }
+    if (digits == 0 || digits > digits_max)
+        return std::nullopt;
+    const double number = static_cast<double>(whole) / powers[behind_point];
+    return is_negative ? -number : number;
+}
 
 // Any number of the format, also one that is not finite.
 std::optional<double> any_number(std::string_view text) {
@@ -35,7 +72,6 @@ std::optional<double> any_number(std::string_view text) {
 bool has_grouped_digits(std::string_view text) {
     if (text.starts_with('-') || text.starts_with('+'))
         text.remove_prefix(1);
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     return !text.empty() && is_digit(text.front()) && is_digit(text.back()) &&
            text.find_first_not_of("0123456789.,'_ \u00a0\u202f") == std::string_view::npos &&
            text.find_first_not_of("0123456789.") != std::string_view::npos;
@@ -44,11 +80,11 @@ bool has_grouped_digits(std::string_view text) {
 } // namespace
 
 std::string_view trimmed(std::string_view text) noexcept {
-    constexpr std::string_view blanks = " \t";
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos)
-        return {};
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+    while (!text.empty() && is_blank(text.front()))
+        text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back()))
+        text.remove_suffix(1);
+    return text;
 }
 
 std::string lower_case(std::string_view text) {
@@ -61,7 +97,8 @@ std::string lower_case(std::string_view text) {
 
 std::string_view take_word(std::string_view& text) noexcept {
     text = trimmed(text);
-    const std::string_view word = text.substr(0, text.find_first_of(" \t"));
+    const auto end = std::ranges::find_if(text, is_blank);
+    const std::string_view word = text.substr(0, static_cast<std::size_t>(end - text.begin()));
     text = trimmed(text.substr(word.size()));
     return word;
 }
@@ -78,11 +115,15 @@ std::optional<std::uint64_t> whole_number(std::string_view text) noexcept {
 }
 
 std::optional<double> text_number(std::string_view text) {
+    if (const auto number = short_decimal(text))
+        return number;
     const auto number = any_number(text);
     return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::optional<double> text_in_float_range(std::string_view text) {
+    if (const auto number = short_decimal(text))
+        return number;
     const auto number = any_number(text);
     return number && std::isfinite(static_cast<float>(*number)) ? number : std::nullopt;
 }

@@ -82,19 +82,21 @@ double column_spreads::offset(std::size_t column) const noexcept {
     return step > 0 && spread > 0 && std::isfinite(steps) ? steps * step : mean;
 }
 
-bool column_spreads::is_coarse(std::size_t column, double offset,
-                               bool keeps_remainders) const noexcept {
-    const double spread = deviation(column), mean = means_[column];
+kept_digits column_spreads::kept(std::size_t column, double offset,
+                                 bool keeps_remainders) const noexcept {
+    const double spread = deviation(column), mean = std::abs(means_[column]);
     if (spread <= 0) // numbers that differ in the file may be equal in float64
-        return std::abs(mean) >= whole_in_double;
-    if (offset == 0)
-        return (!keeps_remainders &&
-                std::sqrt(lost_[column] / static_cast<double>(rows_)) > lost_max * spread) ||
-               spread * sums_ratio < std::abs(mean);
-    // Float64 of what is in the file, and the least that float32 can be of the difference.
-    const double read = std::abs(mean) * std::numeric_limits<double>::epsilon() / 4;
-    const double kept = static_cast<double>(std::numeric_limits<float>::denorm_min()) / 4;
-    return read + kept > lost_max * spread;
+        return mean >= whole_in_double ? kept_digits::few_of_float64 : kept_digits::enough;
+    const bool is_rounded = offset == 0 && !keeps_remainders;
+    const double lost = is_rounded
+                            ? std::sqrt(lost_[column] / static_cast<double>(rows_))
+                            : static_cast<double>(std::numeric_limits<float>::denorm_min()) / 4;
+    if (lost > lost_max * spread)
+        return kept_digits::few_of_float32;
+    const bool is_too_far =
+        offset == 0 ? spread * sums_ratio < mean
+                    : mean * std::numeric_limits<double>::epsilon() / 4 > lost_max * spread;
+    return is_too_far ? kept_digits::few_of_float64 : kept_digits::enough;
 }
 
 } // namespace troupe

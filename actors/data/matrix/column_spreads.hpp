@@ -5,7 +5,7 @@
 //     all.add(values);                        // for each row
 //     all.end(rows);
 //     all.offset(j);                          // subtract it in float64, where the user can do with that
-//     all.is_coarse(j, offset);               // too much is lost nevertheless
+//     all.kept(j, offset);                    // whether too much is lost nevertheless
 //
 // Rows are added one by one: B. P. Welford, "Note on a method for calculating corrected sums of squares and products",
 // Technometrics 4 (1962).
@@ -19,6 +19,13 @@
 #include <vector>
 
 namespace troupe {
+
+// Whether a column is kept to a millionth of its spread; and if not, where the digits end.
+enum class kept_digits : std::uint8_t {
+    enough,
+    few_of_float32, // in which numbers are kept
+    few_of_float64, // in which they are read and summed
+};
 
 class column_spreads {
   public:
@@ -35,10 +42,11 @@ class column_spreads {
     double offset(std::size_t column) const noexcept;
     // Whether float32 holds all numbers of the column as they are.
     bool is_exact(std::size_t column) const noexcept { return lost_[column] == 0; }
-    // Whether float32 of the numbers less this offset, or sums of float64 of these, are off by more than a millionth of the
-    // spread; and whether the column is constant where float64 does not hold each whole number, from 2^53 on.
-    // `keeps_remainders`: what float32 loses is kept beside it.
-    bool is_coarse(std::size_t column, double offset, bool keeps_remainders = false) const noexcept;
+    // How much of the column's spread is kept of the numbers less this offset. `keeps_remainders`: what float32 loses of
+    // them is kept beside it, as float32. Of a constant column: whether float64 holds each whole number there, which it
+    // does below 2^53.
+    kept_digits kept(std::size_t column, double offset,
+                     bool keeps_remainders = false) const noexcept;
 
   private:
     double deviation(std::size_t column) const noexcept;

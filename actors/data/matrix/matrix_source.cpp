@@ -17,7 +17,12 @@ void clear(row_block& block) {
     block.targets.clear();
 }
 
-constexpr std::size_t coarse_columns_max = 3; // that are named
+constexpr std::size_t columns_named_max = 3;
+
+void add_column(few_columns& to, std::size_t column) {
+    if (++to.count <= columns_named_max)
+        to.first.push_back(column);
+}
 
 error with_key(const std::string& key, const error& why) {
     return key.empty() ? why : why.in(key);
@@ -130,13 +135,16 @@ void matrix_source::find_offsets(column_spreads spreads, const matrix_settings& 
             is_any = is_any || offset != 0;
         }
         is_exact = is_exact && offset == 0 && spreads.is_exact(j);
-        if (!spreads.is_coarse(j, offset, settings.takes_remainders && !shape_.is_sparse))
-            continue;
-        if (++shape_.coarse <= coarse_columns_max)
-            shape_.coarse_columns.push_back(j);
+        const kept_digits kept =
+            spreads.kept(j, offset, settings.takes_remainders && !shape_.is_sparse);
+        if (kept != kept_digits::enough)
+            add_column(kept == kept_digits::few_of_float32 ? shape_.coarse_in_float32
+                                                           : shape_.coarse_in_float64,
+                       j);
     }
     // Products of sparse columns are of float32 alone, and so must their means be where these are far from 0.
-    const bool is_too_far = shape_.is_sparse && shape_.coarse > 0;
+    const bool is_too_far =
+        shape_.is_sparse && shape_.coarse_in_float32.count + shape_.coarse_in_float64.count > 0;
     shape_.has_remainders = settings.takes_remainders && !is_exact && !is_too_far;
     if (is_any)
         shape_.offsets = std::move(offsets);

@@ -44,6 +44,12 @@ namespace troupe {
 class column_spreads;
 class table_rows;
 
+// The first of some columns, and how many there are.
+struct few_columns {
+    std::vector<std::size_t> first;
+    std::size_t count = 0;
+};
+
 struct matrix_shape {
     std::uint64_t rows = 0;    // at least 1, at most limits::matrix_rows_max
     std::uint64_t columns = 0; // of features; at least 1, at most limits::matrix_columns_max
@@ -56,9 +62,8 @@ struct matrix_shape {
     std::vector<double> offsets;
     // Whether what float32 leaves is to be kept: its user takes it, there may be any, and no sparse column is coarse.
     bool has_remainders = false;
-    // Columns of which float32 less the offset keeps too little: a few of them, and how many there are.
-    std::vector<std::size_t> coarse_columns;
-    std::size_t coarse = 0;
+    // Columns of which too little is kept, less the offset, for want of digits of either (column_spreads.hpp).
+    few_columns coarse_in_float32, coarse_in_float64;
 };
 
 // Some rows that follow each other.

@@ -189,7 +189,7 @@ result<ratings> read_files(const rating_settings& settings) {
         return with_key(settings.test, test.failure());
     ratings all;
     of_train.end(train->size());
-    all.is_coarse = of_train.is_coarse(0, 0);
+    all.is_coarse = of_train.kept(0, 0) != kept_digits::enough;
     for (const auto& [file, entries] :
          {std::pair{&settings.train, &*train}, std::pair{&settings.test, &*test}})
         if (!entries->empty() && reader.counts(entries->front()))

@@ -11,6 +11,8 @@ using namespace troupe;
 
 namespace {
 
+using enum kept_digits;
+
 // The spread of one column.
 column_spreads spreads_of(const std::vector<double>& values) {
     column_spreads all;
@@ -46,26 +48,33 @@ BOOST_AUTO_TEST_CASE(whole_numbers_less_an_offset_are_whole_numbers) {
 
 BOOST_AUTO_TEST_CASE(a_constant_column_is_0_less_its_offset) {
     BOOST_TEST(spreads_of({0.1, 0.1, 0.1}).offset(0) == 0.1);
-    BOOST_TEST(!spreads_of({0.1, 0.1, 0.1}).is_coarse(0, 0.1));
+    BOOST_TEST((spreads_of({0.1, 0.1, 0.1}).kept(0, 0.1) == enough));
 }
 
 BOOST_AUTO_TEST_CASE(ids_that_float64_cannot_tell_apart_are_coarse) {
     const double id = 9007199254740992;
-    BOOST_TEST(spreads_of({id, id}).is_coarse(0, id));
-    BOOST_TEST(spreads_of({-1e17, -1e17}).is_coarse(0, -1e17));
-    BOOST_TEST(!spreads_of({id - 1, id - 1}).is_coarse(0, id - 1));
+    BOOST_TEST((spreads_of({id, id}).kept(0, id) == few_of_float64));
+    BOOST_TEST((spreads_of({-1e17, -1e17}).kept(0, -1e17) == few_of_float64));
+    BOOST_TEST((spreads_of({id - 1, id - 1}).kept(0, id - 1) == enough));
 }
 
 BOOST_AUTO_TEST_CASE(what_float32_cannot_keep_is_coarse) {
     const auto days = spreads_of({2460000.53, 2460000.71, 2460000.12});
-    BOOST_TEST(days.is_coarse(0, 0));
-    BOOST_TEST(!days.is_coarse(0, days.offset(0)));
-    BOOST_TEST(!spreads_of({0, 1, 0, 0, 0, 0, 0, 0, 0, 0.5}).is_coarse(0, 0));
-    BOOST_TEST(!spreads_of({0.1, 0.7, -0.3}).is_coarse(0, 0));
-    BOOST_TEST(!spreads_of({1e-30, 2e-30}).is_coarse(0, 0));
-    BOOST_TEST(spreads_of({1.1e-42, 2.3e-42}).is_coarse(0, 0)); // subnormal
+    BOOST_TEST((days.kept(0, 0) == few_of_float32));
+    BOOST_TEST((days.kept(0, days.offset(0)) == enough));
+    BOOST_TEST((spreads_of({0, 1, 0, 0, 0, 0, 0, 0, 0, 0.5}).kept(0, 0) == enough));
+    BOOST_TEST((spreads_of({0.1, 0.7, -0.3}).kept(0, 0) == enough));
+    BOOST_TEST((spreads_of({1e-30, 2e-30}).kept(0, 0) == enough));
+    BOOST_TEST((spreads_of({1.1e-42, 2.3e-42}).kept(0, 0) == few_of_float32)); // subnormal
     const auto close = spreads_of({1e15, 1e15 + 1, 1e15 + 2});
-    BOOST_TEST(close.is_coarse(0, close.offset(0)));
+    BOOST_TEST((close.kept(0, close.offset(0)) == few_of_float64));
+}
+
+BOOST_AUTO_TEST_CASE(with_remainders_digits_end_in_float64_or_where_float32_has_nothing_so_small) {
+    const auto days = spreads_of({2460000.53, 2460000.71, 2460000.12});
+    BOOST_TEST((days.kept(0, 0, true) == few_of_float64));
+    BOOST_TEST((spreads_of({1000.1, 1000.7, 999.9}).kept(0, 0, true) == enough));
+    BOOST_TEST((spreads_of({1e-50, 3e-50, -2e-50}).kept(0, 0, true) == few_of_float32));
 }
 
 BOOST_AUTO_TEST_CASE(of_sparse_columns_the_zeros_count) {
@@ -76,9 +85,9 @@ BOOST_AUTO_TEST_CASE(of_sparse_columns_the_zeros_count) {
     auto with_zeros = all;
     all.end(2, full);
     with_zeros.end(1000, few);
-    BOOST_TEST(all.is_coarse(1, 0));
-    BOOST_TEST(!with_zeros.is_coarse(1, 0));
-    BOOST_TEST(!all.is_coarse(0, 0));
+    BOOST_TEST((all.kept(1, 0) == few_of_float32));
+    BOOST_TEST((with_zeros.kept(1, 0) == enough));
+    BOOST_TEST((all.kept(0, 0) == enough));
 }
 
 BOOST_AUTO_TEST_CASE(a_matrix_says_what_to_subtract_if_its_user_can) {
@@ -87,16 +96,16 @@ BOOST_AUTO_TEST_CASE(a_matrix_says_what_to_subtract_if_its_user_can) {
     BOOST_REQUIRE(source.shape().offsets.size() == 2u);
     BOOST_TEST(std::abs(source.shape().offsets[0] - 2460000.45) < 0.3);
     BOOST_TEST(source.shape().offsets[1] == 0);
-    BOOST_TEST(source.shape().coarse == 0u);
+    BOOST_TEST(source.shape().coarse_in_float32.count == 0u);
     const auto next = source.next(1u << 20);
     BOOST_REQUIRE(next.ok());
     BOOST_TEST((*next)->values[0] == 2460000.53);
     const auto plain_source = opened(csv, false);
     BOOST_TEST(plain_source.shape().offsets.empty());
-    BOOST_TEST((plain_source.shape().coarse_columns == std::vector<std::size_t>{0}));
+    BOOST_TEST((plain_source.shape().coarse_in_float32.first == std::vector<std::size_t>{0}));
     const auto sparse = opened(plain("days.svm", "0 1:2460000.53\n1 1:2460000.71\n"), true);
     BOOST_TEST(sparse.shape().offsets.empty());
-    BOOST_TEST(sparse.shape().coarse == 1u);
+    BOOST_TEST(sparse.shape().coarse_in_float32.count == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(digests_tell_numbers_apart_that_float32_does_not) {
