@@ -8,7 +8,7 @@
 #                                        the other's, else RDMA if both have it, else TCP
 #   both               -> Worker         not over TCP: destination address of UCX for frames over that transport
 #   lower node id      -> Verdict        accepted: both now report the peer up, and frames may flow
-#   acceptor           -> frames         over TCP: the connector is to connect a second time, for frames
+#   acceptor           -> frames         over TCP: the connector is to connect again, for frames
 #   both               -> Wired          the way for frames to the receiver is there
 #   either, meanwhile  -> Alive          frames to the receiver are in transit
 #   closing side       -> Goodbye        the other side answers by closing, once it has all frames
@@ -16,8 +16,8 @@
 #
 # The connection stays open: its end indicates that the peer's process has ended.
 #
-# On a second connection, after the same proof, the connector sends frames and nothing else; what follows in both directions
-# are frames (transport/frame/wire.md).
+# On a connection for frames, after the same proof, the connector sends frames and nothing else; what follows in both
+# directions are frames (transport/frame/wire.md).
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("troupe::proto");
@@ -35,8 +35,8 @@ struct Control {
                               # most limits::reason_bytes_max. The last message, sent only if that needs no waiting
     sight @6 :Sight;
     worker @7 :Worker;
-    frames @8 :Data;          # 16 bytes: the token of frames from the connector to the acceptor. From the acceptor once it has
-                              # reported the peer up; from the connector, on the second connection, as its only message
+    frames @8 :Data;          # 16 bytes: the token of frames from the connector to the acceptor. From the acceptor with
+                              # the verdict; from the connector, on the connection for frames, as its only message
   }
 
   struct Goodbye {
@@ -64,8 +64,9 @@ struct Hello {
   ucxMinor @9 :UInt16;
   signature @10 :Data;        # 64 bytes by which the sender proves that the identity is its own, on this connection
                               # (transport/handshake/handshake.md)
-  seals @11 :Bool;            # the sender seals the frames of this connection, if they travel over TCP: between machines unless
-                              # it was told not to. A receiver that does not agree refuses
+  seals @11 :Bool;            # the sender would seal the frames of this pair, if they travel over TCP: it sees the receiver at
+                              # an address that is no loopback one. They are sealed if one of the two would
+  plain @12 :Bool;            # the sender was told to seal none. If the receiver would, both refuse
 }
 
 struct MemoryMark {

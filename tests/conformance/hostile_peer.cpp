@@ -119,7 +119,7 @@ file_descriptor hostile_peer::second_connection(const wire::connection_token& to
         return second.proven();
     }));
     second.send(frames_message{token});
-    return second.take_socket();
+    return second.take_socket().value();
 }
 
 void hostile_peer::send(std::span<const std::byte> header, std::span<const std::byte> data) {

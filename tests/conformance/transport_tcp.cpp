@@ -58,10 +58,11 @@ class go_between {
   public:
     using change = std::function<void(std::vector<std::byte>&)>;
 
-    // `on_the_way` is applied to what the connecting node sends on its second connection, once the proof is through.
-    go_between(const std::string& to, change on_the_way)
+    // `on_the_way` is applied to what the connecting node sends on its connection for frames, once the proof is through,
+    // `on_the_way_back` to all that it gets there.
+    go_between(const std::string& to, change on_the_way, change on_the_way_back = {})
         : to_{resolve(to).value()}, listening_{listen_on(resolve("127.0.0.1:0").value()).value()},
-          change_{std::move(on_the_way)} {}
+          change_{std::move(on_the_way)}, change_back_{std::move(on_the_way_back)} {}
 
     std::string address() const { return local_address(listening_).text(); }
 
@@ -70,8 +71,17 @@ class go_between {
         if (file_descriptor next = accept_from(listening_))
             pairs_.push_back({std::move(next), begin_connect(to_).value()});
         for (std::size_t i = 0; i < pairs_.size(); ++i) {
-            pass(pairs_[i].from, pairs_[i].to, i == 1 ? &pairs_[i].passed : nullptr);
-            pass(pairs_[i].to, pairs_[i].from, nullptr);
+            pass(pairs_[i].from, pairs_[i].to, [&](std::vector<std::byte>& bytes) {
+                // Opening and announcement come first: 56 bytes, then a message of fewer than 200.
+                std::size_t& passed = pairs_[i].passed;
+                if (i == 1 && passed > 200)
+                    change_(bytes);
+                passed += bytes.size();
+            });
+            pass(pairs_[i].to, pairs_[i].from, [&](std::vector<std::byte>& bytes) {
+                if (i == 1 && change_back_)
+                    change_back_(bytes);
+            });
         }
     }
 
@@ -81,7 +91,8 @@ class go_between {
         std::size_t passed = 0; // bytes, from the connecting node
     };
 
-    void pass(const file_descriptor& from, const file_descriptor& to, std::size_t* passed) {
+    static void pass(const file_descriptor& from, const file_descriptor& to,
+                     const change& on_the_way) {
         std::vector<std::byte> bytes(1u << 16);
         const iovec room{bytes.data(), bytes.size()};
         const auto got = receive_some(from.get(), {&room, 1});
@@ -90,12 +101,8 @@ class go_between {
             return;
         }
         bytes.resize(*got);
-        // Opening and announcement come first: 56 bytes, then a message of fewer than 200.
-        if (passed != nullptr && *got > 0) {
-            if (*passed > 200)
-                change_(bytes);
-            *passed += *got;
-        }
+        if (*got > 0)
+            on_the_way(bytes);
         for (std::size_t sent = 0; sent < bytes.size();) {
             const iovec rest{bytes.data() + sent, bytes.size() - sent};
             const auto now = send_some(to.get(), {&rest, 1});
@@ -108,6 +115,7 @@ class go_between {
     socket_address to_;
     file_descriptor listening_;
     change change_;
+    change change_back_;
     std::vector<pair> pairs_;
 };
 
@@ -204,6 +212,55 @@ BOOST_AUTO_TEST_CASE(who_listens_between_two_nodes_reads_nothing_of_sealed_frame
     }
 }
 
+BOOST_AUTO_TEST_CASE(bytes_behind_the_answer_to_a_connection_for_frames_end_it) {
+    // Whoever is between two nodes can add some, without a key.
+    for (const std::size_t more : {1u, 3u, 5u, 300u}) {
+        ucx_sealed_world w;
+        node from = w.add("from");
+        node to = w.add("to");
+        int answers = 0;
+        go_between middle{to.end->address(), [](std::vector<std::byte>&) {},
+                          [&](std::vector<std::byte>& bytes) {
+                              if (answers++ == 0)
+                                  bytes.resize(bytes.size() + more, std::byte{0});
+                          }};
+        from.end->connect(middle.address());
+        BOOST_TEST_REQUIRE(w.wait_for([&] {
+            middle.work();
+            return !from.heard->downs().empty() || !from.heard->failures().empty();
+        }));
+        BOOST_TEST(from.heard->frames().empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_sent_before_a_close_right_after_peer_up_arrives) {
+    for (int i = 0; i < 20; ++i) {
+        ucx_tcp_world w;
+        node from = w.add("from");
+        node to = w.add("to");
+        from.end->connect(to.end->address());
+        BOOST_TEST_REQUIRE(w.wait_for([&] { return to.heard->ups().size() == 1; }));
+        BOOST_TEST((to.end->send(from.id, conformance::numbered_frame(w.pool, 7, {1000})) ==
+                    send_status::accepted));
+        to.end->close();
+        BOOST_TEST_REQUIRE(w.wait_for([&] { return from.heard->downs().size() == 1; }));
+        BOOST_TEST((from.heard->downs()[0].second == errc::cancelled));
+        BOOST_TEST(from.heard->frame_count() == 1u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_whose_connection_for_frames_does_not_come_goes) {
+    ucx_tcp_world w;
+    node a = w.add("a");
+    hostile_peer peer{w, a, handshake_side::connector, over_tcp};
+    peer.advance_until([&] { return a.heard->ups().size() == 1; });
+    w.settle();
+    BOOST_TEST(a.heard->downs().empty());
+    w.pass(60s);
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
+    BOOST_TEST((a.heard->downs()[0].second == errc::lost));
+}
+
 BOOST_AUTO_TEST_CASE(nodes_that_do_not_agree_about_sealing_are_told_so) {
     ucx_world plain{ucx_transports::tcp, sealing::never};
     ucx_sealed_world sealed;
@@ -219,6 +276,12 @@ BOOST_AUTO_TEST_CASE(nodes_that_do_not_agree_about_sealing_are_told_so) {
                                          "--plain to both, or better to neither");
     for (const node* n : {&a, &b})
         BOOST_TEST((n->heard->failures() == std::vector{errc::refused}));
+    // Who need not seal, and was not told to seal nothing, does what the other wants.
+    ucx_tcp_world either;
+    node c = either.add("c");
+    c.end->connect(b.end->address());
+    BOOST_TEST_REQUIRE(either.wait_for([&] { return c.heard->ups().size() == 1; }));
+    BOOST_TEST(c.heard->ups()[0].over == "tcp, sealed");
 }
 
 BOOST_AUTO_TEST_CASE(a_node_listens_at_one_socket_whatever_links_it_has) {

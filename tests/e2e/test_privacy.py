@@ -105,6 +105,7 @@ class Privacy(TroupeTest):
         called = {link: words for link, words, *_ in rows}
         self.assertEqual(called, {"between machines": "tcp, sealed", "between machines, `--plain": "tcp",
                                   "within a machine, over its loopback addresses": "tcp",
+                                  "within a machine, over other addresses": "tcp, sealed",
                                   "within a machine": "shared memory", "between machines that have RDMA": "rdma (...)"})
         self.assertEqual({row[2] for row in rows if row[1] == "tcp, sealed"}, {"all"})
         self.assertEqual({row[2] for row in rows if row[1] != "tcp, sealed"}, {"set-up alone"})

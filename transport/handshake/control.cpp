@@ -53,6 +53,7 @@ void write(proto::Control::Builder out, const hello_message& m) {
     hello.setUcxMajor(m.ucx.major);
     hello.setUcxMinor(m.ucx.minor);
     hello.setSeals(m.seals);
+    hello.setPlain(m.plain);
 }
 
 void write(proto::Control::Builder out, const sight_message& m) {
@@ -120,6 +121,7 @@ result<control_message> read(proto::Hello::Reader hello) {
     m.tcp = hello.getTcp();
     m.ucx = {hello.getUcxMajor(), hello.getUcxMinor()};
     m.seals = hello.getSeals();
+    m.plain = hello.getPlain();
     return control_message{std::move(m)};
 }
 

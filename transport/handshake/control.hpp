@@ -41,6 +41,7 @@ struct hello_message {
     bool tcp = false;
     ucx_version ucx;
     bool seals = false; // frames over TCP
+    bool plain = false; // never
 };
 struct sight_message {
     bool memory = false;

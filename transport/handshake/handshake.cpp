@@ -79,6 +79,11 @@ bool same_token(const wire::connection_token& a, const wire::connection_token& b
     return sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+session_secrets::~session_secrets() {
+    for (secret_key* key : {&send_key, &receive_key, &frame_send_key, &frame_receive_key})
+        sodium_memzero(key->data(), key->size());
+}
+
 handshake::handshake(handshake_side side, const std::vector<cluster_key>& keys,
                      const secret_key& ephemeral)
     : side_{side}, has_key_{!keys.empty() && !keys.front().secret.empty()} {
@@ -190,6 +195,7 @@ void handshake::derive(std::size_t key) {
                 of_frames.receive_extra,
                 noise_[key].name(),
                 key_for_[key]};
+    noise_.clear(); // which wipes what the secrets come from
     step_ = step::done;
 }
 

@@ -33,6 +33,8 @@ bool same_token(const wire::connection_token& a, const wire::connection_token& b
 
 // Both sides share this after the proof.
 struct session_secrets {
+    ~session_secrets(); // wipes them
+
     secret_key send_key;
     secret_key receive_key;
     wire::connection_token send_token;    // of the frames that this side sends

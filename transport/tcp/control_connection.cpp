@@ -42,8 +42,10 @@ void control_connection::send(const control_message& message) {
     (void)write_some(); // a failure shows again when the socket is read
 }
 
-file_descriptor control_connection::take_socket() {
-    TROUPE_CHECK(outgoing_.empty() && incoming_.empty(), "no byte is lost");
+result<file_descriptor> control_connection::take_socket() {
+    TROUPE_CHECK(outgoing_.empty(), "what was sent has left");
+    if (!incoming_.empty())
+        return error{errc::protocol, "bytes that are no message"};
     return std::move(socket_);
 }
 

@@ -40,8 +40,9 @@ class control_connection {
     bool wants_to_write() const noexcept { return connecting_ || !outgoing_.empty(); }
     int descriptor() const noexcept { return socket_.get(); }
 
-    // Gives the connection away; to be called when all messages have been read and written.
-    file_descriptor take_socket();
+    // Gives the connection away, once all that was sent has left. errc::protocol if the other side has said anything since
+    // the proof that was no whole message.
+    result<file_descriptor> take_socket();
 
   private:
     // Fills `incoming_` to `wanted` bytes; false if they have not arrived yet.

@@ -13,18 +13,10 @@ void frame_stream::open(std::unique_ptr<byte_stream> connection) {
     connection_ = std::move(connection);
     {
         std::lock_guard guard{interest_lock_};
-        is_watched_ = true;
-        poll_.watch(connection_->descriptor(), id_, readiness::none);
+        may_await_ = true;
+        await(true, false);
     }
     sender_.open(*connection_);
-}
-
-void frame_stream::start() {
-    if (!is_open() || is_started_)
-        return;
-    is_started_ = true;
-    std::lock_guard guard{interest_lock_};
-    await(true, awaits_writing_);
 }
 
 void frame_stream::close() {
@@ -34,8 +26,8 @@ void frame_stream::close() {
     sender_.close();
     {
         std::lock_guard guard{interest_lock_};
-        is_watched_ = false;
-        poll_.forget(connection_->descriptor());
+        await(false, false);
+        may_await_ = false;
     }
     connection_.reset();
 }
@@ -43,27 +35,40 @@ void frame_stream::close() {
 stream_sender::outcome frame_stream::flush() {
     const auto done = sender_.flush();
     std::lock_guard guard{interest_lock_};
-    await(awaits_reading_, sender_.is_blocked());
+    await(awaits_reading_ && !done.has_failed, sender_.is_blocked());
+    may_await_ = may_await_ && !done.has_failed;
     return done;
 }
 
 result<std::size_t> frame_stream::receive(std::vector<frame_ptr>& arrived) {
-    if (!is_started_ || !is_open())
+    if (!is_open())
         return std::size_t{0};
     const auto got = receiver_.receive(*connection_, arrived);
     std::lock_guard guard{interest_lock_};
-    await(got.ok() && !receiver_.is_waiting_for_memory(), awaits_writing_);
+    if (got)
+        await(!receiver_.is_waiting_for_memory(), awaits_writing_);
+    else
+        await(false, false);
+    may_await_ = may_await_ && got.ok();
     return got;
 }
 
+// A descriptor for which nothing is awaited is not watched: the end of its connection would be reported again and again.
 void frame_stream::await(bool reading, bool writing) {
-    if (!is_watched_ || (reading == awaits_reading_ && writing == awaits_writing_))
+    if (!may_await_ || (reading == awaits_reading_ && writing == awaits_writing_))
         return;
+    const int descriptor = connection_->descriptor();
+    const bool was_watched = awaits_reading_ || awaits_writing_;
     awaits_reading_ = reading;
     awaits_writing_ = writing;
-    poll_.change(connection_->descriptor(), id_,
-                 reading ? (writing ? readiness::reading_or_writing : readiness::reading)
-                         : (writing ? readiness::writing : readiness::none));
+    const auto what = reading ? (writing ? readiness::reading_or_writing : readiness::reading)
+                              : readiness::writing;
+    if (!reading && !writing)
+        poll_.forget(descriptor);
+    else if (was_watched)
+        poll_.change(descriptor, id_, what);
+    else
+        poll_.watch(descriptor, id_, what);
 }
 
 } // namespace troupe

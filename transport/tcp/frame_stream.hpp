@@ -1,6 +1,6 @@
 // A link over TCP: the connection over which the frames of one peer travel, with its two halves.
 //
-//     waiting ──open──> open ──start──> started ──close──> closed     it may be closed from the beginning on
+//     waiting ──open──> open ──close──> closed     it may be closed from the beginning on
 //
 // Threads: flush() and what is atomic any; all else the progress thread. Ownership: of the connection.
 #pragma once
@@ -26,10 +26,8 @@ class frame_stream {
     bool is_open() const noexcept { return connection_ != nullptr; }
     std::uint64_t id() const noexcept { return id_; }
 
-    // Frames are sent over this connection from now on.
+    // Frames are sent and received over this connection from now on. Once.
     void open(std::unique_ptr<byte_stream> connection);
-    // Frames are received from now on, if it is open.
-    void start();
     void close();
 
     // Any thread: writes queued frames, and sees to it that `poll` reports when the rest can be.
@@ -43,18 +41,17 @@ class frame_stream {
     bool is_drained() { return sender_.is_drained(); }
 
   private:
-    void await(bool reading, bool writing); // under the interest lock
+    void await(bool reading, bool writing); // under the interest lock; nothing once it is closed
 
     stream_sender sender_;
     stream_receiver receiver_;
     poll_set& poll_;
     const std::uint64_t id_;
     std::unique_ptr<byte_stream> connection_;
-    bool is_started_ = false;
     std::mutex interest_lock_; // for what is awaited of the socket
     bool awaits_reading_ = false;
     bool awaits_writing_ = false;
-    bool is_watched_ = false;
+    bool may_await_ = false; // open, and not failed
 };
 
 } // namespace troupe

@@ -1,5 +1,7 @@
 #include "transport/tcp/sealed_stream.hpp"
 
+#include <sodium.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -18,6 +20,11 @@ iovec part_of(const iovec& whole, std::size_t at, std::size_t bytes) {
 }
 
 } // namespace
+
+sealed_stream::keys::~keys() {
+    sodium_memzero(sending.data(), sending.size());
+    sodium_memzero(receiving.data(), receiving.size());
+}
 
 sealed_stream::sealed_stream(file_descriptor socket, const keys& k, const time_source& time,
                              const key_lifetime& lifetime)

@@ -13,6 +13,8 @@ namespace troupe {
 class sealed_stream final : public byte_stream {
   public:
     struct keys {
+        ~keys(); // wipes them
+
         secret_key sending;
         secret_key receiving;
     };

@@ -96,7 +96,10 @@ bool socket_address::is_loopback() const noexcept {
         return (ntohl(v4.sin_addr.s_addr) >> 24) == 127;
     }
     const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
-    return storage.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+    // Who listens on all addresses of IPv6 sees those of IPv4 as ::ffff:127.0.0.1.
+    return storage.ss_family == AF_INET6 &&
+           (IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) ||
+            (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && v6.sin6_addr.s6_addr[12] == 127));
 }
 
 bool socket_address::is_any() const noexcept {

@@ -154,6 +154,7 @@ result<bool> stream_receiver::find_room() {
     if (const tensor place = named_.take(header_.place, header_.tensor_bytes)) {
         memory_ = place.storage();
         tensors_at_ = static_cast<std::size_t>(place.data() - memory_->data());
+        waits_since_.reset();
         return true;
     }
     auto room = settings_.pool->allocate(header_.tensor_bytes);

@@ -7,9 +7,8 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t pieces_max = 64; // of one write
-constexpr std::uint64_t write_bytes =
-    1u << 20; // of one write; and of one flush, but for the last write
-constexpr std::uint64_t flush_bytes = 4u << 20;
+constexpr std::uint64_t write_bytes = 1u << 20;
+constexpr std::uint64_t flush_bytes = 4u << 20; // of one flush: then others have their turn
 constexpr std::size_t heads_kept = 64;
 constexpr std::size_t head_bytes_kept = 4096;
 
@@ -33,11 +32,12 @@ void stream_sender::close() {
 // the lock, so no frame is left behind.
 stream_sender::outcome stream_sender::flush() {
     outcome all;
+    std::uint64_t written = 0;
     do {
         std::unique_lock guard{lock_, std::try_to_lock};
         if (!guard)
             return all;
-        const outcome now = write();
+        const outcome now = write(written);
         all.is_writable |= now.is_writable;
         all.is_blocked = now.is_blocked;
         all.has_failed |= now.has_failed;
@@ -47,12 +47,12 @@ stream_sender::outcome stream_sender::flush() {
     return all;
 }
 
-stream_sender::outcome stream_sender::write() {
+stream_sender::outcome stream_sender::write(std::uint64_t& written) {
     outcome all;
     all.has_failed = has_failed_;
     if (stream_ == nullptr || has_failed_)
         return all;
-    for (std::uint64_t written = 0;;) {
+    for (;;) {
         const auto pieces = gather();
         if (pieces.empty() && !stream_->holds_bytes())
             break;

@@ -37,7 +37,7 @@ class stream_sender {
     // Lets go of the frames; waits for the flush of another thread.
     void close();
 
-    // Writes what there is, at most about a megabyte at a time. Does nothing while another thread does.
+    // Writes what there is, at most a few megabytes. Does nothing while another thread does.
     outcome flush();
 
     // True if nothing is left in the queue or to be written; false while another thread writes.
@@ -63,7 +63,7 @@ class stream_sender {
         std::size_t pieces() const noexcept { return 1 + tensors.size(); }
     };
 
-    outcome write();
+    outcome write(std::uint64_t& written); // adds what it has written in this flush
     void take_frames();
     std::span<const iovec> gather();
     bool advance(std::size_t written); // true if the peer is writable again

@@ -12,9 +12,12 @@ peer_connection connection_table::take(std::uint64_t id) {
     return c;
 }
 
-void connection_table::erase_unfinished() {
-    std::erase_if(
-        all_, [](const auto& entry) { return !entry.second.is_up() && entry.second.first == 0; });
+void connection_table::erase_unfinished(bool also_newcomers) {
+    std::erase_if(all_, [&](const auto& entry) {
+        const peer_connection& c = entry.second;
+        const bool is_newcomer = c.is_waiting() && c.state <= connection_phase::hello;
+        return !c.is_up() && c.first == 0 && (also_newcomers || !is_newcomer);
+    });
 }
 
 peer_connection* connection_table::find(std::uint64_t id) {
@@ -44,7 +47,7 @@ peer_connection* connection_table::find_awaiting(const wire::connection_token& t
     return nullptr;
 }
 
-bool connection_table::has_second(std::uint64_t first) const {
+bool connection_table::has_frames_under_way(std::uint64_t first) const {
     return std::ranges::any_of(all_,
                                [&](const auto& entry) { return entry.second.first == first; });
 }

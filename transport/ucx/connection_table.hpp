@@ -19,7 +19,7 @@ namespace troupe {
 // In order; the node with the higher id awaits a verdict, which the other one gives.
 enum class connection_phase : std::uint8_t {
     proof,
-    frames, // a second connection: what it is for has yet to be written
+    frames, // a connection for frames: what it is for has yet to be written
     hello,  // the peer's hello is awaited; likewise for the next three
     sight,
     worker, // over UCX alone
@@ -38,10 +38,12 @@ struct peer_connection {
     time_point heard_at; // when it began, or its last message came
     time_point deadline;
     std::shared_ptr<ucx_peer> peer; // set from this side's hello on
-    std::uint64_t first = 0; // for a second connection that this side has begun: the first one
-    ucx_routes routes{};     // the peer's, set from sight on; likewise the next three
+    std::uint64_t first =
+        0; // of a connection for frames that this side has begun: the pair's first one
+    ucx_routes routes{}; // the peer's, set from sight on; likewise the next four
     bool has_other_ucx = false;
-    bool seals_there = false; // the peer seals frames over TCP
+    bool seals_there = false; // the peer would seal frames over TCP
+    bool plain_there = false; // it was told to seal none
     bool sees_memory = false; // this node sees the peer's memory mark and has a worker for it there
     bool polls_for_writing = false;
 
@@ -55,16 +57,18 @@ class connection_table {
     peer_connection& add(peer_connection c) {
         return all_.insert_or_assign(c.id, std::move(c)).first->second;
     }
-    // Takes it out, with the second connection that belongs to it.
+    // Takes it out, with the connection for frames that belongs to it.
     peer_connection take(std::uint64_t id);
-    void erase_unfinished(); // all that are not up, but for second connections
+    // All that are not up, but for connections for frames that this side has begun. Newcomers have come in, and have not
+    // said what they are for.
+    void erase_unfinished(bool also_newcomers);
 
     peer_connection* find(std::uint64_t id);
     peer_connection* find(const ucx_peer& peer);
     peer_connection* find_up(node_id node);
-    // The one that is up and awaits a second connection from its peer, which names it by this token.
+    // The one that is up and whose peer has yet to make the connection for frames, which names it by this token.
     peer_connection* find_awaiting(const wire::connection_token& token);
-    bool has_second(std::uint64_t first) const;
+    bool has_frames_under_way(std::uint64_t first) const;
     // True if the pair has another connection, accepted or about to be.
     bool has_other(const peer_connection& c) const;
     std::size_t waiting() const;

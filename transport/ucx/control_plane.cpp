@@ -52,6 +52,7 @@ void control_plane::stop_listening() {
     listening_ = {};
     held_ = {};
     listens_again_at_.reset();
+    connections_.erase_unfinished(true);
 }
 
 void control_plane::connect(const std::string& address) {
@@ -85,8 +86,9 @@ void control_plane::drop(const ucx_peer& peer, const error& why) {
         report_failure(connections_.take(found->id), why);
 }
 
-void control_plane::drop_unfinished() {
-    connections_.erase_unfinished();
+void control_plane::begin_closing() {
+    is_closing_ = true;
+    connections_.erase_unfinished(false);
 }
 
 // --- connections
@@ -191,7 +193,8 @@ void control_plane::on_ready(std::uint64_t id) {
         }
     }
     if (c->state == phase::frames && alive && !c->wire->wants_to_write())
-        return hand_over(*c, connections_.find(c->first)->peer);
+        return arrived.empty() ? hand_over(*c, connections_.find(c->first)->peer)
+                               : end(id, error{errc::protocol, "a message in the place of frames"});
     if (!arrived.empty())
         c->heard_at = options_.time->now();
     for (const control_message& message : arrived)
@@ -215,10 +218,10 @@ void control_plane::say_hello(connection& c) {
     c.peer->receive_token = c.wire->secrets().receive_token;
     c.wire->send(hello_message{self_, options_.identity.prove(c.wire->secrets().name, c.side),
                                means_.mark(), means_.routes().rdma, means_.routes().tcp, ucx_here(),
-                               seals(c)});
+                               seals(c), options_.seals == sealing::never});
 }
 
-// Both sides come to the same, as both ends of a connection over loopback are loopback addresses.
+// The other side may come to another answer, as who forwards a connection may have other addresses on its two sides.
 bool control_plane::seals(const connection& c) const {
     switch (options_.seals) {
     case sealing::between_machines:
@@ -261,10 +264,14 @@ void control_plane::connect_frames(const connection& c) {
     add(std::move(*socket), handshake_side::connector, options_.connect_timeout).first = c.id;
 }
 
-void control_plane::hand_over(connection& c, const std::shared_ptr<ucx_peer>& peer) {
-    poll_.forget(c.wire->descriptor());
+void control_plane::hand_over(connection& c, std::shared_ptr<ucx_peer> peer) {
+    const int descriptor = c.wire->descriptor();
+    auto socket = c.wire->take_socket();
+    if (!socket)
+        return end(c.id, socket.failure());
+    poll_.forget(descriptor);
     const auto wire = std::move(connections_.take(c.id).wire);
-    events_.frames_connected(peer, wire->take_socket(), wire->secrets());
+    events_.frames_connected(peer, std::move(*socket), wire->secrets());
 }
 
 void control_plane::end(std::uint64_t id, const error& why) {
@@ -283,8 +290,8 @@ void control_plane::end(std::uint64_t id, const error& why) {
 }
 
 void control_plane::report_failure(const connection& c, const error& why) {
-    const bool is_second = c.state >= phase::verdict && connections_.has_other(c);
-    if (c.state != phase::up && c.side == handshake_side::connector && !is_second)
+    const bool is_duplicate = c.state >= phase::verdict && connections_.has_other(c);
+    if (c.state != phase::up && c.side == handshake_side::connector && !is_duplicate)
         events_.connect_failed(
             c.target, why.code() == errc::lost ? error{errc::unreachable, why.message()} : why);
 }

@@ -27,7 +27,7 @@ class control_events {
     virtual ~control_events() = default;
     // Gives the peer its worker, or its stream: its frames may begin to arrive.
     virtual result<void> route_found(const std::shared_ptr<ucx_peer>& peer, ucx_route route) = 0;
-    // The second connection, over which the frames of a peer with a stream travel; before peer_accepted or after it.
+    // The connection for frames of a peer that is up, where they travel over TCP.
     virtual void frames_connected(const std::shared_ptr<ucx_peer>& peer, file_descriptor socket,
                                   const session_secrets& secrets) = 0;
     virtual void peer_accepted(const std::shared_ptr<ucx_peer>& peer) = 0;
@@ -58,8 +58,9 @@ class control_plane {
     void say_given_up(const ucx_peer& peer, const error& why);
     // Ends the peer's connection. If it is not up, only a caller of connect() is notified.
     void drop(const ucx_peer& peer, const error& why);
-    // Ends every connection that is not up, without notifying the node.
-    void drop_unfinished();
+    // No peer comes up any more: ends the connections that are not up, without notifying the node. Those that have come in
+    // and may be for frames of a peer that is up stay, until stop_listening().
+    void begin_closing();
 
     void on_ready(std::uint64_t id);
 
@@ -92,7 +93,7 @@ class control_plane {
     bool seals(const connection& c) const; // frames over TCP
     void judge(connection& c);             // accepts it or not, if that is this node's to decide
     void connect_frames(const connection& c);
-    void hand_over(connection& c, const std::shared_ptr<ucx_peer>& peer);
+    void hand_over(connection& c, std::shared_ptr<ucx_peer> peer);
     void give_up(connection& c, const error& why); // tells the peer why
     void say_no_memory(const error& why);
     void become_up(connection& c);
@@ -114,6 +115,7 @@ class control_plane {
     connection_table connections_;
     std::uint64_t next_id_ = first_id + 1;
     std::uint64_t refused_ = 0;
+    bool is_closing_ = false;
     bool has_told_of_crowd_ = false;
     bool has_told_of_memory_ = false;
 };

@@ -36,6 +36,8 @@ handshake_side other(handshake_side side) {
 void control_plane::admit(connection& c, const hello_message& hello) {
     if (c.state != phase::hello)
         return end(c.id, error{errc::protocol, "a second hello"});
+    if (is_closing_)
+        return give_up(c, error{errc::refused, "this node is closing"});
     const auto proven = admitted(hello, c.wire->secrets(), other(c.side));
     if (!proven) {
         if (options_.log)
@@ -53,6 +55,7 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
     c.has_other_ucx = hello.ucx != ucx_here();
     c.seals_there = hello.seals;
+    c.plain_there = hello.plain;
     c.routes = {hello.memory.has_value() && !c.has_other_ucx, hello.rdma && !c.has_other_ucx,
                 hello.tcp};
     if (c.has_other_ucx && !(hello.tcp && means_.routes().tcp))
@@ -90,9 +93,10 @@ void control_plane::admit(connection& c, const sight_message& sight) {
         if (const auto ready = events_.route_found(c.peer, *route); !ready)
             return give_up(c, ready.failure());
     if (*route == ucx_route::tcp) {
-        c.peer->is_sealed = seals(c);
-        return c.peer->is_sealed == c.seals_there ? judge(c)
-                                                  : end(c.id, other_sealing(c.seals_there));
+        c.peer->is_sealed = seals(c) || c.seals_there;
+        if (c.peer->is_sealed && (c.plain_there || options_.seals == sealing::never))
+            return end(c.id, other_sealing(c.seals_there));
+        return judge(c);
     }
     c.state = phase::worker;
     c.wire->send(worker_message{c.peer->worker->address()});
@@ -153,13 +157,13 @@ void control_plane::admit(connection& c, const frames_message& frames) {
     const error out_of_turn{errc::protocol, "frames are announced out of turn"};
     if (c.side == handshake_side::connector) {
         const bool is_due = c.state == phase::up && c.peer->stream != nullptr &&
-                            !c.peer->stream->is_open() && !connections_.has_second(c.id);
+                            !c.peer->stream->is_open() && !connections_.has_frames_under_way(c.id);
         return is_due ? connect_frames(c) : end(c.id, out_of_turn);
     }
     const connection* const first = connections_.find_awaiting(frames.token);
     if (first == nullptr || c.state != phase::hello)
         return end(c.id, out_of_turn);
-    hand_over(c, std::shared_ptr{first->peer});
+    hand_over(c, first->peer);
 }
 
 void control_plane::admit(connection& c, const given_up_message& given_up) {

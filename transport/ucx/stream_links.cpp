@@ -18,17 +18,13 @@ void stream_links::add(const peer_ptr& peer) {
         stream_receiver::settings{options_.pool, options_.time, options_.memory_timeout,
                                   peer->receive_token},
         poll_, next_id_++);
-    links_.push_back({peer, 0});
+    links_.push_back({peer});
 }
 
 void stream_links::open(ucx_peer& peer, std::unique_ptr<byte_stream> connection) {
     peer.stream->open(std::move(connection));
     peer.is_wired = true;
     flush(peer);
-}
-
-void stream_links::start(ucx_peer& peer) {
-    peer.stream->start();
 }
 
 void stream_links::end_link(const peer_ptr& peer) {
@@ -73,7 +69,7 @@ unsigned stream_links::progress(link& l) {
     ucx_peer& peer = *l.peer;
     if (peer.stream->sender().is_blocked() && round_ % rounds_between_writes == 0)
         flush(peer);
-    if (peer.has_failed || peer.state != link_state::early)
+    if (peer.has_failed || l.is_broken)
         return done;
     const auto got = peer.stream->receive(arrived_);
     for (frame_ptr& f : arrived_)
@@ -86,7 +82,7 @@ unsigned stream_links::progress(link& l) {
         peer.has_failed = true;
         has_changes_ = true;
     } else {
-        peer.state = link_state::broken;
+        l.is_broken = true;
         failures.push_back({l.peer, got.failure()});
     }
     return done + 1;

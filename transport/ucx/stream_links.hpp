@@ -1,7 +1,7 @@
 // The links of an endpoint that go over TCP: of each such peer the stream of frames, from when its way is found until the
 // peer is taken down.
 //
-//     add ──> open ──> start ──> end_link     open and start in either order; a link may be ended from add on
+//     add ──> open ──> end_link     a link may be ended from add on
 //
 // Threads: the progress thread, except flush(). Ownership: a reference to each peer with a stream.
 #pragma once
@@ -28,10 +28,8 @@ class stream_links {
     static constexpr std::uint64_t first_id = 1ull << 62;
 
     void add(const peer_ptr& peer);
-    // The peer's connection for frames is there: what is queued is sent.
+    // The connection for frames of a peer that is up is there: what is queued is sent, and what it sends is read.
     void open(ucx_peer& peer, std::unique_ptr<byte_stream> connection);
-    // The peer has been reported up: what it sends is read from now on.
-    void start(ucx_peer& peer);
     void end_link(const peer_ptr& peer);
 
     // Any thread. True if there is something for the progress thread to see.
@@ -54,6 +52,7 @@ class stream_links {
     struct link {
         peer_ptr peer;
         std::uint64_t busy_at = 0; // the last round in which it had news
+        bool is_broken = false; // dropped because of an invalid frame; the node ends the link soon
     };
 
     unsigned progress(link& l);

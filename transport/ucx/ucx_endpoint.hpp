@@ -1,9 +1,9 @@
 // The endpoint between processes: frames over UCX active messages, by shared memory within a machine, and between machines
-// by RDMA where both have devices for it, else by TCP (routes.hpp).
+// by RDMA where both have devices for it, else over TCP connections of our own (routes.hpp, transport/tcp/).
 //
 // A TCP connection per pair of peers carries the handshake (transport/handshake/) and then stays open: its end is the sign
-// that the peer's process has died, and a goodbye on it that the peer has closed in order. Frames are sent over UCX: small
-// ones within the message, large tensors straight into memory of the pool.
+// that the peer's process has died, and a goodbye on it that the peer has closed in order. Another one carries frames,
+// where they travel over TCP. Large tensors are received straight into memory of the pool.
 //
 // A node owns one progress thread. It polls for a moment after each piece of work and then sleeps on the event descriptors
 // of UCX, the TCP sockets and a wake-up descriptor. Listeners are called on this thread.
@@ -25,7 +25,7 @@
 
 namespace troupe {
 
-// The transports that UCX may use.
+// The transports that frames may travel over.
 enum class ucx_transports : std::uint8_t {
     automatic, // the best one for each peer
     shm,       // shared memory only: peers on other machines are refused

@@ -2,8 +2,8 @@
 // call. make_ucx_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do
 // not know each other, and takes the worker lock for them.
 //
-// Locks, in the order in which they are taken: worker lock (UCX), or that of a peer's stream, then that of its queue; those
-// of the table of peers and of the inbox alone. A sender that finds the worker lock free hands its frame to UCX itself;
+// Locks, in the order in which they are taken: worker lock (UCX), that of a peer's stream, that of its queue; those of what a
+// stream awaits, of the table of peers and of the inbox alone. A sender that finds the worker lock free hands its frame to UCX itself;
 // otherwise, or while UCX still has work with it, the progress thread does. Over TCP it writes to the peer's connection,
 // unless another thread does so already.
 //

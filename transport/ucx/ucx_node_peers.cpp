@@ -1,4 +1,6 @@
 // The part of the node that sets up and ends peers; all on the progress thread.
+#include <algorithm>
+
 #include "transport/tcp/plain_stream.hpp"
 #include "transport/ucx/ucx_node.hpp"
 
@@ -31,8 +33,8 @@ void ucx_node::frames_connected(const peer_ptr& peer, file_descriptor socket,
     else
         stream = std::make_unique<plain_stream>(std::move(socket));
     streams_.open(*peer, std::move(stream));
-    if (peers_.has(peer))
-        streams_.start(*peer);
+    if (!peer->frames_announced)
+        peer->give_up_at.reset();
 }
 
 void ucx_node::peer_accepted(const peer_ptr& peer) {
@@ -45,8 +47,12 @@ void ucx_node::peer_accepted(const peer_ptr& peer) {
     peer->queue.open();
     peers_.add(peer);
     reports_.add([p = peer->info](endpoint_listener& l) { l.peer_up(p); });
-    if (peer->stream != nullptr)
-        return streams_.start(*peer);
+    if (peer->stream != nullptr) {
+        // Its connection for frames comes now, or the peer goes.
+        peer->give_up_at = options_.time->now() + options_.connect_timeout;
+        due_.watching = true;
+        return;
+    }
     if (!connected) {
         take_down(peer, connected.failure());
         return;
@@ -169,8 +175,7 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
 
 void ucx_node::begin_closing() {
     close_by_ = options_.time->now() + options_.drain_timeout;
-    control_.stop_listening();
-    control_.drop_unfinished();
+    control_.begin_closing();
     std::unique_lock worker{worker_lock_};
     for (const peer_ptr& peer : links_.all())
         if (!peers_.has(peer))
@@ -183,8 +188,15 @@ void ucx_node::begin_closing() {
 // False when nothing is left to wait for.
 bool ucx_node::continue_closing() {
     const time_point now = options_.time->now();
+    const auto awaits_frames = [](const auto& entry) {
+        return entry.second->stream != nullptr && !entry.second->stream->is_open();
+    };
+    if (std::ranges::none_of(peers_, awaits_frames))
+        control_.stop_listening();
     std::vector<peer_ptr> failed;
     for (const auto& [node, peer] : peers_) {
+        if (peer->stream != nullptr)
+            streams_.flush(*peer); // is_drained() below may have kept a sender from it before
         std::lock_guard worker{worker_lock_};
         if (peer->has_failed || (peer->frames_announced && peer->has_said_wired)) {
             failed.push_back(peer);
