@@ -2,10 +2,10 @@
 // call. make_ucx_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do
 // not know each other, and takes the worker lock for them.
 //
-// Locks, in the order in which they are taken: worker lock (UCX), that of a peer's stream, that of its queue; those of what a
-// stream awaits, of the table of peers and of the inbox alone. A sender that finds the worker lock free hands its frame to UCX itself;
-// otherwise, or while UCX still has work with it, the progress thread does. Over TCP it writes to the peer's connection,
-// unless another thread does so already.
+// Locks, in the order in which they are taken: worker lock (UCX), that of a peer's stream, that of its queue; those of what
+// a stream awaits, of the table of peers and of the inbox alone. A sender that finds the worker lock free hands its frame to
+// UCX itself; otherwise, or while UCX still has work with it, the progress thread does. Over TCP it writes to the peer's
+// connection, unless another thread does so already.
 //
 // Why no wake-up is lost stands in progress_inbox.hpp. A sender whose flush left sends in flight, a failed peer or
 // is_writable wakes the progress thread too, and while sends are in flight that sleeps 100 us at most.

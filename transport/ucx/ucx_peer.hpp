@@ -1,4 +1,4 @@
-// State of one peer shared by the parts of an endpoint between processes. The guard of each group of members is named in its comment.
+// State of one peer, shared by the parts of an endpoint. The guard of each group of members is named in its comment.
 #pragma once
 
 #include <ucp/api/ucp.h>
