@@ -29,7 +29,7 @@ std::int64_t steady_ns() {
 void wake_up() {
     const char byte = 1;
     [[maybe_unused]] const auto written =
-        write(wake[1], &byte, 1); // full: somebody will wake up anyway
+        ::write(wake[1], &byte, 1); // full: somebody will wake up anyway
 }
 
 void note_signal(int signal) {
@@ -56,7 +56,7 @@ void look_at_hangup() {
 }
 
 // Called before the constructors of shared libraries: UCX's handles SIGHUP whatever it was inherited as.
-[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)() = look_at_hangup;
+[[gnu::section(".preinit_array"), gnu::used]] void (*hangup_looked_at)() = look_at_hangup;
 
 } // namespace
 
@@ -86,7 +86,7 @@ void note_hangups() {
 
 bool take_hangup() noexcept {
     char bytes[64];
-    while (read(wake[0], bytes, sizeof bytes) > 0) {
+    while (::read(wake[0], bytes, sizeof bytes) > 0) {
     }
     return hung_up.exchange(false);
 }
