@@ -15,6 +15,21 @@ node_identity identity_beside(node_id other, bool is_lower) {
     return made;
 }
 
+file_descriptor connected_from(world& w, node& from) {
+    const auto listening = listen_on(resolve("127.0.0.1:0").value()).value();
+    from.end->connect(local_address(listening).text());
+    file_descriptor accepted;
+    BOOST_TEST_REQUIRE(w.wait_for([&] {
+        accepted = accept_from(listening);
+        return static_cast<bool>(accepted);
+    }));
+    return accepted;
+}
+
+file_descriptor connected_to(const node& to) {
+    return begin_connect(resolve(to.end->address()).value()).value();
+}
+
 talker::talker(ucx_world& w, file_descriptor connected, handshake_side side,
                const std::vector<cluster_key>& keys)
     : world_{w}, side_{side}, wire_{std::move(connected), side, keys} {
@@ -48,7 +63,9 @@ hostile_peer::hostile_peer(ucx_world& w, node& victim, handshake_side side, clai
     : identity{says.identity ? *says.identity : identity_beside(victim.id, says.has_lower_id)},
       world_{w}, mark_{own_memory_mark::create().value()},
       victim_{resolve(victim.end->address()).value()} {
-    control = std::make_unique<control_connection>(connection_with(victim, side), side, test_keys);
+    control = std::make_unique<control_connection>(
+        side == handshake_side::connector ? connected_to(victim) : connected_from(w, victim), side,
+        test_keys);
     advance_until([&] { return control->proven(); });
     hello_message hello;
     hello.identity = identity.prove(control->secrets().name, side);
@@ -78,19 +95,6 @@ Message hostile_peer::exchange(const control_message& mine) {
     const auto theirs = std::get<Message>(arrived.front());
     arrived.erase(arrived.begin());
     return theirs;
-}
-
-file_descriptor hostile_peer::connection_with(node& victim, handshake_side side) {
-    if (side == handshake_side::connector)
-        return begin_connect(resolve(victim.end->address()).value()).value();
-    const auto listening = listen_on(resolve("127.0.0.1:0").value()).value();
-    victim.end->connect(local_address(listening).text());
-    file_descriptor accepted;
-    BOOST_TEST_REQUIRE(world_.wait_for([&] {
-        accepted = accept_from(listening);
-        return static_cast<bool>(accepted);
-    }));
-    return accepted;
 }
 
 hostile_peer::~hostile_peer() {

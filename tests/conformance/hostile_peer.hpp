@@ -13,11 +13,15 @@
 
 namespace troupe::conformance {
 
-// Of the nodes of the tests.
+// The keys of the nodes of the tests.
 inline const std::vector<cluster_key> test_keys{{"a key for the tests"}};
 
 // A new one whose node's id is lower than this, or higher.
 node_identity identity_beside(node_id other, bool is_lower);
+
+// Somebody at an address of its own, to whom the node connects; and somebody who connects to the node.
+file_descriptor connected_from(world& w, node& from);
+file_descriptor connected_to(const node& to);
 
 // Who holds a key and says of itself what the test lets it say.
 class talker {
@@ -79,7 +83,6 @@ class hostile_peer {
     std::vector<std::byte> their_worker; // its address
 
   private:
-    file_descriptor connection_with(node& victim, handshake_side side);
     template <class Message>
     Message exchange(const control_message& mine);
 

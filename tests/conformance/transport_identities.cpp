@@ -28,22 +28,6 @@ std::shared_ptr<key_ring> keys_of_all_roles() {
     return std::make_shared<key_ring>(cluster_keys{keys});
 }
 
-// Somebody at an address of its own, to whom the node connects.
-file_descriptor connected_from(ucx_world& w, node& from) {
-    const auto listening = listen_on(resolve("127.0.0.1:0").value()).value();
-    from.end->connect(local_address(listening).text());
-    file_descriptor accepted;
-    BOOST_TEST_REQUIRE(w.wait_for([&] {
-        accepted = accept_from(listening);
-        return static_cast<bool>(accepted);
-    }));
-    return accepted;
-}
-
-file_descriptor connected_to(const node& to) {
-    return begin_connect(resolve(to.end->address()).value()).value();
-}
-
 // Why the node gave the talker up, instead of going on with its hello.
 std::string refusal(talker& other) {
     BOOST_TEST_REQUIRE(other.is_left());

@@ -128,13 +128,7 @@ BOOST_AUTO_TEST_CASE(nodes_of_shared_memory_alone_without_room_for_it_are_told_s
 BOOST_AUTO_TEST_CASE(who_may_use_shared_memory_alone_is_told_that_there_is_none) {
     ucx_shm_world w;
     node a = w.add("a");
-    const auto server = listen_on(resolve("127.0.0.1:0").value()).value();
-    a.end->connect(local_address(server).text());
-    file_descriptor accepted;
-    BOOST_TEST_REQUIRE(w.wait_for([&] {
-        accepted = accept_from(server);
-        return static_cast<bool>(accepted);
-    }));
+    file_descriptor accepted = connected_from(w, a);
     talker other{w, std::move(accepted), handshake_side::acceptor};
     hello_message hello = other.hello_of(node_identity{});
     hello.tcp = false;

@@ -1,5 +1,5 @@
-// What a node does with bytes that no rightful peer sends over TCP: on the second connection of a pair, which carries
-// frames, and on one that claims to be it.
+// Bytes that no rightful peer sends over TCP: on the connection of a pair that carries frames, and on one that claims to
+// be it.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(sealed_frames_that_somebody_changes_on_the_way_cost_the_con
             from.end->send(to.id, readable_frame(w.pool, i));
         BOOST_TEST_REQUIRE(until([&] { return !to.heard->downs().empty(); }), a.name);
         BOOST_TEST((to.heard->downs()[0].second == errc::protocol), a.name);
-        // What has arrived before is whole and in order.
+        // All that has arrived before is whole and in order.
         const auto frames = to.heard->frames();
         BOOST_TEST(frames.size() < 20u);
         for (std::uint64_t i = 0; i < frames.size(); ++i) {
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(who_listens_between_two_nodes_reads_nothing_of_sealed_frame
 }
 
 BOOST_AUTO_TEST_CASE(bytes_behind_the_answer_to_a_connection_for_frames_end_it) {
-    // Whoever is between two nodes can add some, without a key.
+    // Somebody between two nodes can add some, without a key.
     for (const std::size_t more : {1u, 3u, 5u, 300u}) {
         ucx_sealed_world w;
         node from = w.add("from");

@@ -44,13 +44,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
 BOOST_AUTO_TEST_CASE(a_server_that_is_no_node_does_not_hold_up_a_connect) {
     ucx_shm_world w;
     node a = w.add("a");
-    const auto server = listen_on(resolve("127.0.0.1:0").value()).value();
-    a.end->connect(local_address(server).text());
-    file_descriptor accepted;
-    BOOST_TEST_REQUIRE(w.wait_for([&] {
-        accepted = accept_from(server);
-        return static_cast<bool>(accepted);
-    }));
+    const file_descriptor accepted = connected_from(w, a);
     const std::string text(100, 'x');
     BOOST_TEST(::send(accepted.get(), text.data(), text.size(), MSG_NOSIGNAL) == 100);
     BOOST_TEST(w.wait_for([&] { return a.heard->failures().size() == 1; }));

@@ -25,7 +25,7 @@ class Counter(TroupeTest):
         run = self.troupe("run", self.app(saving), "--nodes", 2, "--json")
         self.assertEqual(run.code, 0, str(run))
         start, = run.event("start")
-        self.assertEqual((start["nodes"], start["rounds"], start["transport"]), (2, 5, "ucx"))
+        self.assertEqual((start["nodes"], start["rounds"], start["transport"]), (2, 5, "nodes"))
         self.assertEqual([(e["round"], e["total"]) for e in run.event("round")], [(n, 12 * n) for n in range(1, 6)])
         done, = run.event("done")
         self.assertEqual((done["round"], done["total"], done["checkpoint"]), (5, 60, f"{self.folder}/total.txt"))

@@ -35,7 +35,7 @@ class Runs(TroupeTest):
         _, first, _ = self.assert_trained(alone, 1)
         start, second, done = self.assert_trained(spread, 2)
         self.assertEqual([e["test_loss"] for e in first], [e["test_loss"] for e in second])
-        self.assertEqual(done["transport"], "ucx")
+        self.assertEqual(done["transport"], "nodes")
         self.assertEqual({s["node"] for s in start["plan"]["stages"]}, {"node-0", "node-1"})
 
     def test_16_bit_products_give_the_same_weights_alone_and_on_two_node_processes(self):

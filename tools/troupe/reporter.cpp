@@ -185,9 +185,8 @@ std::string reporter::end_json(const run_finished& news) const {
 }
 
 std::string reporter::end_text(const run_finished& news) const {
-    std::string end = options_.transport == "in-process"
-                          ? "done: in this process"
-                          : "done: " + nodes_text(news) + " over " + options_.transport;
+    std::string end =
+        options_.transport == "in-process" ? "done: in this process" : "done: " + nodes_text(news);
     for (const std::string& remark : news.remarks)
         end += ", " + remark;
     for (const named_number& n : news.numbers)

@@ -88,7 +88,7 @@ reporter_options reporting(const run_options& options, std::uint64_t run, const 
             .color = isatty(standard_output()) != 0 && std::getenv("NO_COLOR") == nullptr,
             .inspect_address = host.address(),
             .run = run,
-            .transport = alone ? "in-process" : "ucx",
+            .transport = alone ? "in-process" : "nodes",
             .notes = notes.kept(),
             .time = &host.time()};
 }

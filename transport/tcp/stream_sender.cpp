@@ -89,8 +89,12 @@ std::span<const iovec> stream_sender::gather() {
         }
         const outgoing& f = frames_[i];
         std::size_t at = f.piece_at;
-        for (std::size_t p = f.pieces_done; p < f.pieces() && gathered_.size() < pieces_max; ++p) {
-            const auto piece = f.piece(p).subspan(at);
+        for (std::size_t p = f.pieces_done;
+             p < f.pieces() && gathered_.size() < pieces_max && gathered_bytes_ < write_bytes;
+             ++p) {
+            auto piece = f.piece(p).subspan(at);
+            piece =
+                piece.first(std::min<std::uint64_t>(piece.size(), write_bytes - gathered_bytes_));
             gathered_.push_back({const_cast<std::byte*>(piece.data()), piece.size()});
             gathered_bytes_ += piece.size();
             at = 0;

@@ -38,26 +38,25 @@ void ucx_node::frames_connected(const peer_ptr& peer, file_descriptor socket,
 }
 
 void ucx_node::peer_accepted(const peer_ptr& peer) {
-    if (peer->stream != nullptr)
+    result<void> connected;
+    if (peer->stream != nullptr) {
         peer->info.over = peer->is_sealed ? "tcp, sealed" : "tcp";
-    std::unique_lock worker{worker_lock_};
-    const auto connected = peer->stream != nullptr ? result<void>{} : links_.connect(*peer);
-    worker.unlock();
+        // Its connection for frames comes now, or the peer goes.
+        peer->give_up_at = options_.time->now() + options_.connect_timeout;
+        due_.watching = true;
+    } else {
+        std::lock_guard worker{worker_lock_};
+        connected = links_.connect(*peer);
+    }
     due_.wiring = true;
     peer->queue.open();
     peers_.add(peer);
     reports_.add([p = peer->info](endpoint_listener& l) { l.peer_up(p); });
-    if (peer->stream != nullptr) {
-        // Its connection for frames comes now, or the peer goes.
-        peer->give_up_at = options_.time->now() + options_.connect_timeout;
-        due_.watching = true;
+    if (!connected)
+        return take_down(peer, connected.failure());
+    if (peer->stream != nullptr)
         return;
-    }
-    if (!connected) {
-        take_down(peer, connected.failure());
-        return;
-    }
-    worker.lock();
+    std::lock_guard worker{worker_lock_};
     links_.receiver().release(*peer);
     collect();
 }

@@ -1,4 +1,4 @@
-// What a receiver over TCP does while there is no memory, and what addresses are of this machine alone.
+// A receiver over TCP while there is no memory, and the addresses that are of this machine alone.
 #include <boost/test/unit_test.hpp>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What a sender over TCP does when its connection takes little, or nothing any more.
+// A sender over TCP whose connection takes little, or nothing any more.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/unit/transport/recording_listener.hpp"
@@ -17,6 +17,7 @@ class bounded_stream final : public byte_stream {
         std::size_t taken = 0;
         for (const iovec& piece : pieces)
             taken += piece.iov_len;
+        largest = std::max(largest, taken);
         taken = std::min(taken, takes);
         takes -= taken;
         written += taken;
@@ -28,6 +29,7 @@ class bounded_stream final : public byte_stream {
 
     std::size_t takes = 0;
     std::size_t written = 0;
+    std::size_t largest = 0; // number of bytes offered at once
     bool has_ended = false;
 };
 
@@ -85,6 +87,22 @@ BOOST_AUTO_TEST_CASE(a_connection_that_has_ended_is_told_each_time_and_keeps_nob
     s.push(3);
     (void)s.sender.flush();
     BOOST_TEST(s.stream.written == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_large_tensor_is_written_a_megabyte_at_a_time) {
+    sending s;
+    memory_pool pool{1u << 26};
+    frame_builder<proto::Rejected> b;
+    b.attach(tensor::allocate(pool, data_type::uint8, {16u << 20}).value());
+    const frame_ptr f = std::move(b).finish();
+    const auto measured = wire::measure(*f).value();
+    s.queue.push(f, measured);
+    s.stream.takes = 1u << 30;
+    BOOST_TEST(s.sender.flush().is_blocked); // others have their turn
+    BOOST_TEST(s.stream.largest <= 1u << 20);
+    while (s.sender.flush().is_blocked) {
+    }
+    BOOST_TEST(s.stream.written == wire::header_bytes + payload_bytes(measured));
 }
 
 BOOST_AUTO_TEST_CASE(one_flush_takes_a_few_megabytes_and_the_next_goes_on) {
