@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(the_end_says_how_many_nodes_are_left) {
         const std::string all = run.out.str();
         return all.substr(all.rfind(is_json ? "{" : "done", all.size() - 2));
     };
-    BOOST_TEST(end(0, false).starts_with("done: 3 nodes over"));
-    BOOST_TEST(end(3, false).starts_with("done: 3 nodes over"));
-    BOOST_TEST(end(2, false).starts_with("done: 2 of 3 nodes over"));
+    BOOST_TEST(end(0, false).starts_with("done: 3 nodes\n"));
+    BOOST_TEST(end(3, false).starts_with("done: 3 nodes\n"));
+    BOOST_TEST(end(2, false).starts_with("done: 2 of 3 nodes\n"));
     BOOST_TEST(end(2, true).find("\"nodes\":2") != std::string::npos);
 }
 
