@@ -14,7 +14,7 @@
 #include "tests/bench/rank_processes.hpp"
 #include "tests/support/all_messages.hpp"
 #include "tests/support/numbered_identity.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 using namespace troupe;
 using namespace troupe::rank_processes;
@@ -30,7 +30,7 @@ struct bench_options {
     std::uint32_t rank = 0;
     std::uint32_t ranks = 2;
     proto::AllReduceAlgorithm algorithm = proto::AllReduceAlgorithm::AUTO;
-    ucx_transports transports = ucx_transports::automatic;
+    link_transports transports = link_transports::automatic;
     std::vector<std::size_t> sizes;
 };
 
@@ -123,14 +123,14 @@ int measure(const bench_options& options, int input, int output) {
     memory_pool arrivals{4ull << 30};
     thread_timers timers;
     const std::shared_ptr<device> compute = make_cpu_device({}, time_).value();
-    ucx_options ucx;
+    endpoint_options ucx;
     ucx.identity = test::numbered_identity(options.rank + 1);
     const node_id self = ucx.identity.node();
     ucx.self = {{}, "rank-" + std::to_string(options.rank), "127.0.0.1:0", peer_role::member};
-    ucx.pool = &arrivals;
-    ucx.time = &time_;
+    ucx.links.pool = &arrivals;
+    ucx.links.time = &time_;
     ucx.transports = options.transports;
-    const auto network = make_ucx_endpoint(std::move(ucx)).value();
+    const auto network = make_node_endpoint(std::move(ucx)).value();
     std::promise<void> done;
     {
         node_runtime node{node_options{.node = self,
@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
                    std::strcmp(argv[2], "auto") == 0;
         options.sizes = task::sizes(argc - 4, argv + 4);
         if (std::strcmp(argv[3], "tcp") == 0)
-            options.transports = ucx_transports::tcp;
+            options.transports = link_transports::tcp;
     }
     if (!is_known || options.ranks < 2) {
         std::fprintf(stderr, "usage: bench_all_reduce RANKS ALGORITHM shm|tcp [BYTES...]\n");

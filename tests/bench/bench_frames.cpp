@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 using namespace troupe;
 
@@ -47,16 +47,16 @@ constexpr const char* form_names[] = {"shm", "tcp", "sealed"};
 class node : public endpoint_listener {
   public:
     explicit node(link_form form) : pool{4ull << 30} {
-        ucx_options options;
+        endpoint_options options;
         options.self.name = "bench";
         options.self.address = "127.0.0.1:0";
-        options.pool = &pool;
-        options.time = &time_;
+        options.links.pool = &pool;
+        options.links.time = &time_;
         options.transports =
-            form == link_form::shm ? ucx_transports::automatic : ucx_transports::tcp;
+            form == link_form::shm ? link_transports::automatic : link_transports::tcp;
         options.seals = form == link_form::sealed ? sealing::always : sealing::between_machines;
         options.bounds.bytes_soft = 1ull << 31;
-        auto made = make_ucx_endpoint(std::move(options));
+        auto made = make_node_endpoint(std::move(options));
         TROUPE_CHECK(made.ok(), "UCX starts on this machine");
         end = std::move(*made);
         TROUPE_CHECK(end->start(*this).ok(), "some port is free");

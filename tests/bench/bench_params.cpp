@@ -16,7 +16,7 @@
 #include "tests/bench/rank_processes.hpp"
 #include "tests/support/all_messages.hpp"
 #include "tests/support/numbered_identity.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 using namespace troupe;
 using namespace troupe::rank_processes;
@@ -32,7 +32,7 @@ const monotonic_time time_;
 struct bench_options {
     std::uint32_t rank = 0;
     std::uint32_t workers = 2;
-    ucx_transports transports = ucx_transports::automatic;
+    link_transports transports = link_transports::automatic;
     std::size_t bytes = 0;
 };
 
@@ -157,14 +157,14 @@ int measure(const bench_options& options, int input, int output) {
     thread_timers timers;
     const std::shared_ptr<device> compute = make_cpu_device({}, time_).value();
     const std::string name = "worker-" + std::to_string(options.rank);
-    ucx_options ucx;
+    endpoint_options ucx;
     ucx.identity = test::numbered_identity(options.rank + 1);
     const node_id self = ucx.identity.node();
     ucx.self = {{}, name, "127.0.0.1:0", peer_role::member};
-    ucx.pool = &arrivals;
-    ucx.time = &time_;
+    ucx.links.pool = &arrivals;
+    ucx.links.time = &time_;
     ucx.transports = options.transports;
-    const auto network = make_ucx_endpoint(std::move(ucx)).value();
+    const auto network = make_node_endpoint(std::move(ucx)).value();
     std::promise<void> done;
     {
         node_runtime node{node_options{.node = self,
@@ -214,7 +214,7 @@ int main(int argc, char** argv) {
     }
     options.workers = static_cast<std::uint32_t>(std::atoi(argv[1]));
     if (std::strcmp(argv[2], "tcp") == 0)
-        options.transports = ucx_transports::tcp;
+        options.transports = link_transports::tcp;
     std::vector<std::size_t> sizes;
     for (int i = 3; i < argc; ++i)
         sizes.push_back(std::max<std::size_t>(std::strtoull(argv[i], nullptr, 10), sizeof(float)));

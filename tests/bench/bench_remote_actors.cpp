@@ -18,7 +18,7 @@
 #include "actors/runtime/timers.hpp"
 #include "schemas/cluster.capnp.h"
 #include "schemas/probe.capnp.h"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 using namespace troupe;
 
@@ -94,14 +94,14 @@ struct bench_node {
     std::unique_ptr<node_runtime> runtime;
 
     bench_node(const char* name, const char* transport) {
-        ucx_options ucx;
+        endpoint_options ucx;
         const node_id id = ucx.identity.node();
         ucx.self = {{}, name, "127.0.0.1:0", peer_role::member};
-        ucx.pool = &pool;
-        ucx.time = &time;
+        ucx.links.pool = &pool;
+        ucx.links.time = &time;
         ucx.transports =
-            std::strcmp(transport, "shm") == 0 ? ucx_transports::shm : ucx_transports::tcp;
-        network = make_ucx_endpoint(std::move(ucx)).value();
+            std::strcmp(transport, "shm") == 0 ? link_transports::shm : link_transports::tcp;
+        network = make_node_endpoint(std::move(ucx)).value();
         runtime = std::make_unique<node_runtime>(node_options{
             .node = id, .name = name, .time = &time, .timers = &timers, .network = network.get()});
     }

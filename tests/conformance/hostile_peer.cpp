@@ -30,7 +30,7 @@ file_descriptor connected_to(const node& to) {
     return begin_connect(resolve(to.end->address()).value()).value();
 }
 
-talker::talker(ucx_world& w, file_descriptor connected, handshake_side side,
+talker::talker(node_world& w, file_descriptor connected, handshake_side side,
                const std::vector<cluster_key>& keys)
     : world_{w}, side_{side}, wire_{std::move(connected), side, keys} {
     wait_for([&] { return wire_.proven(); });
@@ -59,7 +59,7 @@ void talker::wait_for(const std::function<bool()>& done) {
     }));
 }
 
-hostile_peer::hostile_peer(ucx_world& w, node& victim, handshake_side side, claims says)
+hostile_peer::hostile_peer(node_world& w, node& victim, handshake_side side, claims says)
     : identity{says.identity ? *says.identity : identity_beside(victim.id, says.has_lower_id)},
       world_{w}, mark_{own_memory_mark::create().value()},
       victim_{resolve(victim.end->address()).value()} {
@@ -74,13 +74,13 @@ hostile_peer::hostile_peer(ucx_world& w, node& victim, handshake_side side, clai
     hello.memory = mark_.where();
     if (!says.names_its_memory)
         hello.memory->token[0] ^= std::byte{1};
-    hello.tcp = says.route == ucx_route::tcp;
+    hello.tcp = says.route == link_route::tcp;
     hello.ucx = ucx_here();
     exchange<hello_message>(hello);
     is_seen = exchange<sight_message>(sight_message{says.sees_memory}).memory;
-    if (says.route == ucx_route::tcp)
+    if (says.route == link_route::tcp)
         return;
-    context_ = ucx_context::create(says.route).value();
+    context_ = ucx_context::create(ucx_transport::shared_memory).value();
     worker_ = ucx_worker::create(*context_).value();
     worker_->receive_with([](void*, const void*, std::size_t, void*, std::size_t,
                              const ucp_am_recv_param_t*) { return UCS_OK; },

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "tests/conformance/transport_world.hpp"
+#include "transport/node/memory_mark.hpp"
+#include "transport/node/routes.hpp"
 #include "transport/tcp/control_connection.hpp"
-#include "transport/ucx/memory_mark.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
 namespace troupe::conformance {
@@ -26,7 +27,7 @@ file_descriptor connected_to(const node& to);
 // Who holds a key and says of itself what the test lets it say.
 class talker {
   public:
-    talker(ucx_world& w, file_descriptor connected, handshake_side side,
+    talker(node_world& w, file_descriptor connected, handshake_side side,
            const std::vector<cluster_key>& keys = test_keys);
 
     // The hello of this identity with its proof, of a node that sends over TCP.
@@ -40,7 +41,7 @@ class talker {
   private:
     void wait_for(const std::function<bool()>& done);
 
-    ucx_world& world_;
+    node_world& world_;
     handshake_side side_;
     control_connection wire_;
 };
@@ -49,17 +50,17 @@ class hostile_peer {
   public:
     // What it says that it can use, and does.
     struct claims {
-        ucx_route route = ucx_route::shared_memory; // or TCP
-        bool names_its_memory = true;               // else what it never had
-        bool sees_memory = true;                    // the victim's
-        bool has_lower_id = false;                  // than the victim: the verdict is its
-        std::optional<node_identity> identity = {}; // in the place of one with such an id
+        link_route route = link_route::shared_memory; // or TCP
+        bool names_its_memory = true;                 // else what it never had
+        bool sees_memory = true;                      // the victim's
+        bool has_lower_id = false;                    // than the victim: the verdict is its
+        std::optional<node_identity> identity = {};   // in the place of one with such an id
     };
 
     // Connects to the victim, or has it connect; proves the key and says hello.
-    hostile_peer(ucx_world& w, node& victim, handshake_side side = handshake_side::connector)
+    hostile_peer(node_world& w, node& victim, handshake_side side = handshake_side::connector)
         : hostile_peer{w, victim, side, claims{}} {}
-    hostile_peer(ucx_world& w, node& victim, handshake_side side, claims says);
+    hostile_peer(node_world& w, node& victim, handshake_side side, claims says);
     ~hostile_peer();
     hostile_peer(const hostile_peer&) = delete;
     hostile_peer& operator=(const hostile_peer&) = delete;
@@ -86,7 +87,7 @@ class hostile_peer {
     template <class Message>
     Message exchange(const control_message& mine);
 
-    ucx_world& world_;
+    node_world& world_;
     own_memory_mark mark_;
     std::unique_ptr<ucx_context> context_;
     std::unique_ptr<ucx_worker> worker_;

@@ -45,10 +45,10 @@ bool is_in(const std::string& piece, const std::string& text) {
 BOOST_AUTO_TEST_SUITE(ucx_identities)
 
 BOOST_AUTO_TEST_CASE(nobody_is_taken_for_a_node_whose_identity_is_not_its_own) {
-    ucx_tcp_world w;
+    tcp_world w;
     std::atomic<int> sentences{0};
     node a = w.add_with({.name = "a", .log = [&](const std::string&) { ++sentences; }});
-    const hostile_peer::claims over_tcp{.route = ucx_route::tcp, .has_lower_id = true};
+    const hostile_peer::claims over_tcp{.route = link_route::tcp, .has_lower_id = true};
     hostile_peer honest{w, a, handshake_side::connector, over_tcp};
     honest.control->send(verdict_message::accepted);
     BOOST_TEST_REQUIRE(w.wait_for([&] { return a.heard->ups().size() == 1; }));
@@ -80,9 +80,9 @@ BOOST_AUTO_TEST_CASE(nobody_is_taken_for_a_node_whose_identity_is_not_its_own) {
 
 BOOST_AUTO_TEST_CASE(a_node_that_is_up_cannot_connect_again_before_the_first_connection_has_ended) {
     for (const bool has_lower_id : {true, false}) {
-        ucx_tcp_world w;
+        tcp_world w;
         node a = w.add("a");
-        hostile_peer::claims claims{.route = ucx_route::tcp, .has_lower_id = has_lower_id};
+        hostile_peer::claims claims{.route = link_route::tcp, .has_lower_id = has_lower_id};
         const auto connected = [&] {
             auto made = std::make_unique<hostile_peer>(w, a, handshake_side::connector, claims);
             claims.identity = made->identity;
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_up_cannot_connect_again_before_the_first_con
 }
 
 BOOST_AUTO_TEST_CASE(a_key_lets_in_those_whom_it_is_for) {
-    ucx_tcp_world w;
+    tcp_world w;
     std::atomic<int> sentences{0};
     node a = w.add_with({.name = "a", .ring = keys_of_all_roles(), .log = [&](const std::string&) {
                              ++sentences;
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_key_lets_in_those_whom_it_is_for) {
 }
 
 BOOST_AUTO_TEST_CASE(who_accepts_the_key_of_runs_is_no_observer) {
-    ucx_tcp_world w;
+    tcp_world w;
     node run = w.add_with(
         {.name = "run",
          .ring = std::make_shared<key_ring>(cluster_keys{std::vector{key_of(peer_role::client)}}),
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(who_accepts_the_key_of_runs_is_no_observer) {
 }
 
 BOOST_AUTO_TEST_CASE(new_keys_are_for_new_connections) {
-    ucx_tcp_world w;
+    tcp_world w;
     const auto ring = std::make_shared<key_ring>(cluster_keys{test_keys});
     node a = w.add_with({.name = "a", .ring = ring});
     node before = w.add("before");

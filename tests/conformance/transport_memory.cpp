@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "tests/conformance/transport_world.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 using namespace troupe;
 using namespace troupe::conformance;
@@ -16,16 +16,16 @@ namespace {
 // A node with a pool of 8 MiB.
 struct small_node : node {
     explicit small_node(duration memory_timeout, std::uint64_t backlog_bytes_max) {
-        ucx_options options; // takes the transport that the other node has
+        endpoint_options options; // takes the transport that the other node has
         id = options.identity.node();
         options.self.name = "small";
         options.self.address = "127.0.0.1:0";
         options.keys = std::make_shared<key_ring>(cluster_keys{"a key for the tests"});
-        options.pool = &pool;
-        options.time = &time;
-        options.memory_timeout = memory_timeout;
-        options.backlog_bytes_max = backlog_bytes_max;
-        end = make_ucx_endpoint(std::move(options)).value();
+        options.links.pool = &pool;
+        options.links.time = &time;
+        options.links.memory_timeout = memory_timeout;
+        options.links.backlog_bytes_max = backlog_bytes_max;
+        end = make_node_endpoint(std::move(options)).value();
         BOOST_TEST_REQUIRE(end->start(*heard).ok());
     }
     ~small_node() {
@@ -46,7 +46,7 @@ struct counting_listener final : endpoint_listener {
     std::atomic<std::size_t> frames{0};
 };
 
-using processes = boost::mpl::list<ucx_shm_world, ucx_tcp_world>; // with a node of each
+using processes = boost::mpl::list<shm_world, tcp_world>; // with a node of each
 
 } // namespace
 
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(frames_wait_for_room_in_the_pool_and_keep_their_or
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_sends_more_than_may_wait_outside_the_pool_is_given_up) {
-    ucx_shm_world big;
+    shm_world big;
     node a = big.add("a");
     constexpr std::size_t backlog_bytes_max = 1u << 20;
     small_node b{1h, backlog_bytes_max};
@@ -121,18 +121,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_peer_is_not_given_up_for_memory_while_its_frames
 }
 
 BOOST_AUTO_TEST_CASE(large_frames_that_one_peer_has_announced_take_memory_in_turn) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     memory_pool pool{256u << 20};
     const monotonic_time time;
-    ucx_options options;
+    endpoint_options options;
     const node_id id = options.identity.node();
     options.self = {{}, "b", "127.0.0.1:0", peer_role::member};
     options.keys = std::make_shared<key_ring>(cluster_keys{"a key for the tests"});
-    options.pool = &pool;
-    options.time = &time;
+    options.links.pool = &pool;
+    options.links.time = &time;
     counting_listener heard;
-    const auto b = make_ucx_endpoint(std::move(options)).value();
+    const auto b = make_node_endpoint(std::move(options)).value();
     BOOST_TEST_REQUIRE(b->start(heard).ok());
     a.end->connect(b->address());
     BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->ups().empty(); }));

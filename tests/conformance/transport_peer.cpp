@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 using namespace troupe;
 
@@ -22,12 +22,12 @@ class echo final : public endpoint_listener {
     endpoint* end = nullptr;
 };
 
-ucx_transports transports_of(const char* name) {
-    return std::strcmp(name, "shm") == 0      ? ucx_transports::shm
-           : std::strcmp(name, "tcp") == 0    ? ucx_transports::tcp
-           : std::strcmp(name, "sealed") == 0 ? ucx_transports::tcp
-           : std::strcmp(name, "rdma") == 0   ? ucx_transports::rdma
-                                              : ucx_transports::automatic;
+link_transports transports_of(const char* name) {
+    return std::strcmp(name, "shm") == 0      ? link_transports::shm
+           : std::strcmp(name, "tcp") == 0    ? link_transports::tcp
+           : std::strcmp(name, "sealed") == 0 ? link_transports::tcp
+           : std::strcmp(name, "rdma") == 0   ? link_transports::rdma
+                                              : link_transports::automatic;
 }
 
 } // namespace
@@ -37,16 +37,16 @@ int main(int argc, char** argv) {
         return 2;
     memory_pool pool{2ull << 30};
     const monotonic_time time;
-    ucx_options options;
+    endpoint_options options;
     options.self.name = "echo";
     options.self.address = "127.0.0.1:0";
     options.keys = std::make_shared<key_ring>(cluster_keys{argv[2]});
-    options.pool = &pool;
-    options.time = &time;
+    options.links.pool = &pool;
+    options.links.time = &time;
     options.transports = transports_of(argv[1]);
     if (std::strcmp(argv[1], "sealed") == 0)
         options.seals = sealing::always;
-    auto made = make_ucx_endpoint(std::move(options));
+    auto made = make_node_endpoint(std::move(options));
     if (!made.ok())
         return 1;
     echo listener;

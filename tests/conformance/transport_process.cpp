@@ -11,7 +11,7 @@
 
 using namespace troupe;
 using namespace troupe::conformance;
-using ucx_worlds = boost::mpl::list<ucx_shm_world, ucx_tcp_world, ucx_sealed_world>;
+using ucx_worlds = boost::mpl::list<shm_world, tcp_world, sealed_world>;
 
 namespace {
 
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(too_few_file_descriptors_are_an_error_that_says_so) {
         const rlimit limit{files, before.rlim_max};
         setrlimit(RLIMIT_NOFILE, &limit);
     };
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     node b = w.add("b");
     limited_to(static_cast<rlim_t>(descriptors_of_this_process()) +

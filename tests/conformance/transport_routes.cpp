@@ -8,8 +8,8 @@
 
 #include "tests/conformance/hostile_peer.hpp"
 #include "tests/conformance/transport_world.hpp"
+#include "transport/node/memory_mark.hpp"
 #include "transport/tcp/control_connection.hpp"
-#include "transport/ucx/memory_mark.hpp"
 
 using namespace troupe;
 using namespace troupe::conformance;
@@ -41,8 +41,8 @@ class no_room {
 BOOST_AUTO_TEST_SUITE(ways_of_links)
 
 BOOST_AUTO_TEST_CASE(who_sends_over_another_transport_is_refused_with_its_name) {
-    ucx_shm_world shm;
-    ucx_tcp_world tcp;
+    shm_world shm;
+    tcp_world tcp;
     node a = shm.add("a");
     node b = tcp.add("b");
     a.end->connect(b.end->address());
@@ -60,11 +60,11 @@ BOOST_AUTO_TEST_CASE(who_sends_over_another_transport_is_refused_with_its_name) 
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_may_use_all_use_what_the_other_can_and_say_so) {
-    ucx_world any{ucx_transports::automatic};
-    ucx_shm_world shm;
-    ucx_tcp_world tcp;
+    node_world any{link_transports::automatic};
+    shm_world shm;
+    tcp_world tcp;
     node hub = any.add("hub");
-    const std::vector<std::pair<ucx_world*, std::string>> others{
+    const std::vector<std::pair<node_world*, std::string>> others{
         {&any, "shared memory"}, {&shm, "shared memory"}, {&tcp, "tcp"}};
     for (const auto& [world, route] : others) {
         node n = world->add("n");
@@ -79,10 +79,10 @@ BOOST_AUTO_TEST_CASE(nodes_that_may_use_all_use_what_the_other_can_and_say_so) {
 }
 
 BOOST_AUTO_TEST_CASE(what_only_one_of_two_nodes_can_see_is_not_shared_memory) {
-    const hostile_peer::claims tells_lies{.route = ucx_route::tcp, .names_its_memory = false};
-    const hostile_peer::claims is_blind{.route = ucx_route::tcp, .sees_memory = false};
+    const hostile_peer::claims tells_lies{.route = link_route::tcp, .names_its_memory = false};
+    const hostile_peer::claims is_blind{.route = link_route::tcp, .sees_memory = false};
     for (const auto& claims : {tells_lies, is_blind}) {
-        ucx_world w{ucx_transports::automatic};
+        node_world w{link_transports::automatic};
         node a = w.add("a");
         hostile_peer other{w, a, handshake_side::connector, claims};
         BOOST_TEST(other.is_seen == claims.names_its_memory);
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_only_one_of_two_nodes_can_see_is_not_shared_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(nodes_without_room_for_shared_memory_use_tcp_and_say_why_once) {
-    ucx_world w{ucx_transports::automatic};
+    node_world w{link_transports::automatic};
     std::vector<std::string> said;
     node a = w.add_with(
         {.name = "a", .log = [&](const std::string& sentence) { said.push_back(sentence); }});
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(nodes_without_room_for_shared_memory_use_tcp_and_say_why_on
 }
 
 BOOST_AUTO_TEST_CASE(nodes_of_shared_memory_alone_without_room_for_it_are_told_so) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     node b = w.add("b");
     const no_room here;
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(nodes_of_shared_memory_alone_without_room_for_it_are_told_s
 }
 
 BOOST_AUTO_TEST_CASE(who_may_use_shared_memory_alone_is_told_that_there_is_none) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     file_descriptor accepted = connected_from(w, a);
     talker other{w, std::move(accepted), handshake_side::acceptor};
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(who_may_use_shared_memory_alone_is_told_that_there_is_none)
 BOOST_AUTO_TEST_CASE(messages_of_the_handshake_out_of_turn_end_the_connection) {
     const worker_message worker{std::vector<std::byte>(8)};
     const auto is_wrong = [](const auto&... messages) {
-        ucx_tcp_world w;
+        tcp_world w;
         node a = w.add_with({.name = "a", .handshake_timeout = std::chrono::hours{1}}); // ends none
         talker other{w, begin_connect(resolve(a.end->address()).value()).value(),
                      handshake_side::connector};
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(messages_of_the_handshake_out_of_turn_end_the_connection) {
 }
 
 BOOST_AUTO_TEST_CASE(rdma_without_a_device_is_refused_with_what_to_do) {
-    ucx_rdma_world w;
+    rdma_world w;
     const auto made = w.make({.name = "a"}, 1);
     if (made) {
         std::cout << "skipped: this machine has RDMA devices" << std::endl;

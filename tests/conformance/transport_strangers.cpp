@@ -53,7 +53,7 @@ std::vector<std::byte> read_exactly(const file_descriptor& s, std::size_t wanted
 BOOST_AUTO_TEST_SUITE(ucx_transport)
 
 BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add_with({.name = "a", .handshake_timeout = 2s});
     const auto garbage = raw_connection(a);
     const std::string text(100, 'x');
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
 }
 
 BOOST_AUTO_TEST_CASE(of_too_many_that_have_not_proven_themselves_the_oldest_goes) {
-    ucx_shm_world w;
+    shm_world w;
     std::atomic<int> sentences{0};
     node a = w.add_with(
         {.name = "a", .handshakes_max = 4, .log = [&](const std::string&) { ++sentences; }});
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(of_too_many_that_have_not_proven_themselves_the_oldest_goes
 }
 
 BOOST_AUTO_TEST_CASE(who_has_sent_its_proof_does_not_go_for_others) {
-    ucx_shm_world w;
+    shm_world w;
     socket_address address;
     file_descriptor honest;
     std::vector<std::byte> hello;
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(who_has_sent_its_proof_does_not_go_for_others) {
 }
 
 BOOST_AUTO_TEST_CASE(an_opening_that_is_sent_again_proves_nothing) {
-    ucx_shm_world w;
+    shm_world w;
     const node_settings settings{.name = "a", .handshake_timeout = 3s, .handshakes_max = 2};
     node a = w.add_with(settings);
     handshake proof{handshake_side::connector, test_keys, draw_token()};
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(an_opening_that_is_sent_again_proves_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(who_proves_the_key_and_stalls_keeps_nobody_out) {
-    ucx_shm_world w;
+    shm_world w;
     std::atomic<int> sentences{0};
     const node_settings settings{
         .name = "a", .handshakes_max = 4, .log = [&](const std::string&) { ++sentences; }};

@@ -20,7 +20,7 @@ namespace {
 class where_rdma_is : public boost::unit_test::test_tree_visitor {
   public:
     where_rdma_is() {
-        const auto made = ucx_rdma_world{}.make({.name = "a"}, 1);
+        const auto made = rdma_world{}.make({.name = "a"}, 1);
         if (made)
             return;
         std::cout << "skipped: frames over RDMA: " << made.failure().message() << std::endl;
@@ -30,7 +30,7 @@ class where_rdma_is : public boost::unit_test::test_tree_visitor {
 
   private:
     void visit(const boost::unit_test::test_case& test) override {
-        if (test.p_name->find("ucx_rdma_world") != std::string::npos)
+        if (test.p_name->find("rdma_world") != std::string::npos)
             boost::unit_test::framework::get(test.p_id, boost::unit_test::TUT_CASE)
                 .p_run_status.value = boost::unit_test::test_unit::RS_DISABLED;
     }

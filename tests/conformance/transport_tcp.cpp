@@ -17,7 +17,7 @@ using downs = std::vector<std::pair<node_id, errc>>;
 
 namespace {
 
-const hostile_peer::claims over_tcp{.route = ucx_route::tcp};
+const hostile_peer::claims over_tcp{.route = link_route::tcp};
 
 // The sockets of this process on which somebody listens, as the system knows them: their inodes.
 std::set<std::string> listening_sockets() {
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(sealed_frames_that_somebody_changes_on_the_way_cost_the_con
         {"foreign", [](auto& bytes) { bytes.insert(bytes.begin(), 40, std::byte{0x33}); }},
     };
     for (const attack& a : attacks) {
-        ucx_sealed_world w;
+        sealed_world w;
         node from = w.add("from");
         node to = w.add("to");
         int blows = 0;
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(sealed_frames_that_somebody_changes_on_the_way_cost_the_con
 
 BOOST_AUTO_TEST_CASE(who_listens_between_two_nodes_reads_nothing_of_sealed_frames) {
     for (const bool is_sealed : {true, false}) {
-        ucx_world w{ucx_transports::tcp, is_sealed ? sealing::always : sealing::never};
+        node_world w{link_transports::tcp, is_sealed ? sealing::always : sealing::never};
         node from = w.add("from");
         node to = w.add("to");
         std::string heard;
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(who_listens_between_two_nodes_reads_nothing_of_sealed_frame
 BOOST_AUTO_TEST_CASE(bytes_behind_the_answer_to_a_connection_for_frames_end_it) {
     // Somebody between two nodes can add some, without a key.
     for (const std::size_t more : {1u, 3u, 5u, 300u}) {
-        ucx_sealed_world w;
+        sealed_world w;
         node from = w.add("from");
         node to = w.add("to");
         int answers = 0;
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(bytes_behind_the_answer_to_a_connection_for_frames_end_it) 
 
 BOOST_AUTO_TEST_CASE(what_is_sent_before_a_close_right_after_peer_up_arrives) {
     for (int i = 0; i < 20; ++i) {
-        ucx_tcp_world w;
+        tcp_world w;
         node from = w.add("from");
         node to = w.add("to");
         from.end->connect(to.end->address());
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(what_is_sent_before_a_close_right_after_peer_up_arrives) {
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_whose_connection_for_frames_does_not_come_goes) {
-    ucx_tcp_world w;
+    tcp_world w;
     node a = w.add("a");
     hostile_peer peer{w, a, handshake_side::connector, over_tcp};
     peer.advance_until([&] { return a.heard->ups().size() == 1; });
@@ -262,8 +262,8 @@ BOOST_AUTO_TEST_CASE(a_peer_whose_connection_for_frames_does_not_come_goes) {
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_do_not_agree_about_sealing_are_told_so) {
-    ucx_world plain{ucx_transports::tcp, sealing::never};
-    ucx_sealed_world sealed;
+    node_world plain{link_transports::tcp, sealing::never};
+    sealed_world sealed;
     node a = plain.add("a");
     node b = sealed.add("b");
     a.end->connect(b.end->address());
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_do_not_agree_about_sealing_are_told_so) {
     for (const node* n : {&a, &b})
         BOOST_TEST((n->heard->failures() == std::vector{errc::refused}));
     // Who need not seal, and was not told to seal nothing, does what the other wants.
-    ucx_tcp_world either;
+    tcp_world either;
     node c = either.add("c");
     c.end->connect(b.end->address());
     BOOST_TEST_REQUIRE(either.wait_for([&] { return c.heard->ups().size() == 1; }));
@@ -286,8 +286,8 @@ BOOST_AUTO_TEST_CASE(nodes_that_do_not_agree_about_sealing_are_told_so) {
 
 BOOST_AUTO_TEST_CASE(a_node_listens_at_one_socket_whatever_links_it_has) {
     const auto before = listening_sockets().size();
-    for (const auto transports : {ucx_transports::automatic, ucx_transports::tcp}) {
-        ucx_world w{transports};
+    for (const auto transports : {link_transports::automatic, link_transports::tcp}) {
+        node_world w{transports};
         node a = w.add("a");
         node b = w.add("b");
         w.join(a, b);
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_node_listens_at_one_socket_whatever_links_it_has) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_come_one_by_one_are_frames_in_the_end) {
-    ucx_tcp_world w;
+    tcp_world w;
     node a = w.add("a");
     hostile_peer slow{w, a, handshake_side::connector, over_tcp};
     slow.advance_until([&] { return a.heard->ups().size() == 1; });
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(a_frame_that_is_none_costs_its_sender_the_connection) {
     };
     // The header's magic, version, counts, token, sequence and tensor bytes; the message's table.
     for (const std::size_t at : {0u, 4u, 6u, 12u, 20u, 34u, 46u, 66u}) {
-        ucx_tcp_world w;
+        tcp_world w;
         node a = w.add("a");
         hostile_peer hostile{w, a, handshake_side::connector, over_tcp};
         hostile.advance_until([&] { return a.heard->ups().size() == 1; });
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(a_frame_that_is_none_costs_its_sender_the_connection) {
 }
 
 BOOST_AUTO_TEST_CASE(a_second_connection_is_taken_from_its_peer_alone_and_once) {
-    ucx_tcp_world w;
+    tcp_world w;
     node a = w.add("a");
     hostile_peer peer{w, a, handshake_side::connector, over_tcp};
     peer.advance_until([&] { return a.heard->ups().size() == 1; });
@@ -362,7 +362,7 @@ BOOST_AUTO_TEST_CASE(a_second_connection_is_taken_from_its_peer_alone_and_once) 
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_whose_second_connection_ends_is_lost) {
-    ucx_tcp_world w;
+    tcp_world w;
     node a = w.add("a");
     hostile_peer peer{w, a, handshake_side::connector, over_tcp};
     peer.advance_until([&] { return a.heard->ups().size() == 1; });

@@ -16,7 +16,7 @@
 using namespace troupe;
 using namespace troupe::conformance;
 using namespace std::chrono_literals;
-using ucx_worlds = boost::mpl::list<ucx_shm_world, ucx_tcp_world, ucx_sealed_world>;
+using ucx_worlds = boost::mpl::list<shm_world, tcp_world, sealed_world>;
 
 namespace {
 
@@ -31,7 +31,7 @@ std::ptrdiff_t descriptors() {
 BOOST_AUTO_TEST_SUITE(ucx_transport)
 
 BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
-    ucx_shm_world w;
+    shm_world w;
     const auto made = w.make({.name = "a", .key = "", .address = "0.0.0.0:0"}, 1);
     BOOST_TEST_REQUIRE(!made.ok());
     BOOST_TEST((made.failure().code() == errc::usage));
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_no_node_does_not_hold_up_a_connect) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     const file_descriptor accepted = connected_from(w, a);
     const std::string text(100, 'x');
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_no_node_does_not_hold_up_a_connect) {
 }
 
 BOOST_AUTO_TEST_CASE(names_are_not_looked_up_to_connect_but_before) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     a.end->connect("localhost:4711");
     BOOST_TEST(w.wait_for([&] { return a.heard->failures().size() == 1; }));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_peer_that_was_quiet_is_heard_by_a_node_that_is_n
 }
 
 BOOST_AUTO_TEST_CASE(frames_without_the_right_token_are_dropped_and_counted) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     hostile_peer hostile{w, a};
     hostile.advance_until([&] { return a.heard->ups().size() == 1; });
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(frames_without_the_right_token_are_dropped_and_counted) {
 
 BOOST_AUTO_TEST_CASE(a_malformed_frame_costs_its_sender_the_connection) {
     const auto costs = [](auto spoil) {
-        ucx_shm_world w;
+        shm_world w;
         node a = w.add("a");
         hostile_peer hostile{w, a};
         hostile.advance_until([&] { return a.heard->ups().size() == 1; });
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_malformed_frame_costs_its_sender_the_connection) {
 }
 
 BOOST_AUTO_TEST_CASE(a_malformed_frame_before_the_verdict_is_a_failed_connect) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     hostile_peer hostile{
         w, a, handshake_side::acceptor, {.has_lower_id = true}};               // the verdict is its
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_malformed_frame_before_the_verdict_is_a_failed_connect) {
 }
 
 BOOST_AUTO_TEST_CASE(a_control_message_out_of_turn_ends_the_connection) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     hostile_peer hostile{w, a};
     hostile.advance_until([&] { return a.heard->ups().size() == 1; });
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_control_message_out_of_turn_ends_the_connection) {
 }
 
 BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     const auto mark = own_memory_mark::create().value();
     const auto before = descriptors();
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
 
 BOOST_AUTO_TEST_CASE(
     a_node_says_that_it_is_alive_while_a_transfer_is_slow_but_not_once_it_is_stuck) {
-    ucx_shm_world w;
+    shm_world w;
     node a = w.add("a");
     hostile_peer hostile{w, a};
     hostile.advance_until([&] { return a.heard->ups().size() == 1; });
@@ -220,8 +220,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_killed_peer_is_noticed_at_once, World, ucx_world
 }
 
 BOOST_AUTO_TEST_CASE(what_a_killed_peer_held_is_given_back) {
-    for (const auto transports : {ucx_transports::automatic, ucx_transports::tcp}) {
-        ucx_world w{transports};
+    for (const auto transports : {link_transports::automatic, link_transports::tcp}) {
+        node_world w{transports};
         node hub = w.add("hub");
         const auto before = descriptors();
         for (std::size_t lost = 1; lost <= 8; ++lost) {
@@ -237,8 +237,8 @@ BOOST_AUTO_TEST_CASE(what_a_killed_peer_held_is_given_back) {
 }
 
 BOOST_AUTO_TEST_CASE(nodes_may_come_and_go_at_once) {
-    for (const auto transports : {ucx_transports::automatic, ucx_transports::tcp}) {
-        ucx_world w{transports};
+    for (const auto transports : {link_transports::automatic, link_transports::tcp}) {
+        node_world w{transports};
         node hub = w.add("hub");
         for (int i = 0; i < 30; ++i) {
             node guest = w.add("guest");

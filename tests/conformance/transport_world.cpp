@@ -177,7 +177,7 @@ class sim_echo final : public echo_peer {
 // A child process that runs transport_peer; ends with this object.
 class process_echo final : public echo_peer {
   public:
-    process_echo(ucx_transports transports, sealing seals) {
+    process_echo(link_transports transports, sealing seals) {
         std::array<int, 2> in{};
         std::array<int, 2> out{};
         BOOST_TEST_REQUIRE(pipe(in.data()) == 0);
@@ -255,9 +255,9 @@ void sim_world::settle() {
     events_.run_for(5s);
 }
 
-result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings,
-                                                  std::uint64_t number) {
-    ucx_options options;
+result<std::unique_ptr<endpoint>> node_world::make(const node_settings& settings,
+                                                   std::uint64_t number) {
+    endpoint_options options;
     options.identity = test::numbered_identity(number);
     options.self.role = settings.role;
     options.self.name = settings.name;
@@ -265,8 +265,8 @@ result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings,
     options.keys = settings.ring != nullptr
                        ? settings.ring
                        : std::make_shared<key_ring>(cluster_keys{settings.key});
-    options.pool = &pool;
-    options.time = &time_;
+    options.links.pool = &pool;
+    options.links.time = &time_;
     options.transports = transports_;
     options.seals = seals_;
     options.keys_live = {.records = 100, .time = std::chrono::hours{1}}; // several in a test
@@ -275,18 +275,18 @@ result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings,
     options.handshakes_max = settings.handshakes_max;
     options.spin = settings.spin;
     options.yield_max = std::max(options.yield_max, settings.spin); // no other back-off
-    options.busy_rounds = settings.busy_rounds;
+    options.links.busy_rounds = settings.busy_rounds;
     options.log = settings.log;
     options.connect_timeout = 20s; // of a machine that may be busy with other things
-    options.drain_timeout = 2s;
-    return make_ucx_endpoint(std::move(options));
+    options.links.drain_timeout = 2s;
+    return make_node_endpoint(std::move(options));
 }
 
-std::unique_ptr<echo_peer> ucx_world::start_echo() {
+std::unique_ptr<echo_peer> node_world::start_echo() {
     return std::make_unique<process_echo>(transports_, seals_);
 }
 
-bool ucx_world::wait_for(const std::function<bool()>& condition) {
+bool node_world::wait_for(const std::function<bool()>& condition) {
     const time_point limit = time_.now() + 30s;
     while (!condition()) {
         if (time_.now() > limit)
@@ -298,7 +298,7 @@ bool ucx_world::wait_for(const std::function<bool()>& condition) {
 }
 
 // Others have processes, sockets and threads of their own: there is no time to inject. Waiting longer can only show more.
-void ucx_world::settle() {
+void node_world::settle() {
     std::this_thread::sleep_for(100ms);
 }
 

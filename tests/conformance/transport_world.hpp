@@ -1,6 +1,6 @@
 // What the conformance suite needs of a transport: nodes with listeners that remember, peers that can be killed and
-// stopped, and a way to wait. One world per transport: sim_world, ucx_shm_world, ucx_tcp_world,
-// ucx_sealed_world, ucx_rdma_world.
+// stopped, and a way to wait. One world per transport: sim_world, shm_world, tcp_world,
+// sealed_world, rdma_world.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +18,8 @@
 
 #include "tests/support/numbered_identity.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 #include "transport/sim/sim_network.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::conformance {
 
@@ -142,9 +142,9 @@ class shifted_time final : public time_source {
     std::atomic<std::int64_t> shift_ns_{0};
 };
 
-class ucx_world : public world {
+class node_world : public world {
   public:
-    explicit ucx_world(ucx_transports transports, sealing seals = sealing::between_machines)
+    explicit node_world(link_transports transports, sealing seals = sealing::between_machines)
         : transports_{transports}, seals_{seals} {}
     result<std::unique_ptr<endpoint>> make(const node_settings& settings,
                                            std::uint64_t number) override;
@@ -158,27 +158,26 @@ class ucx_world : public world {
     void pass(duration by) { time_.shift(by); }
 
   private:
-    ucx_transports transports_;
+    link_transports transports_;
     sealing seals_;
     shifted_time time_;
 };
 
-struct ucx_shm_world : ucx_world {
-    ucx_shm_world() : ucx_world{ucx_transports::shm} {}
+struct shm_world : node_world {
+    shm_world() : node_world{link_transports::shm} {}
 };
-struct ucx_tcp_world : ucx_world {
-    ucx_tcp_world() : ucx_world{ucx_transports::tcp} {}
+struct tcp_world : node_world {
+    tcp_world() : node_world{link_transports::tcp} {}
 };
-struct ucx_sealed_world : ucx_world {
-    ucx_sealed_world() : ucx_world{ucx_transports::tcp, sealing::always} {}
+struct sealed_world : node_world {
+    sealed_world() : node_world{link_transports::tcp, sealing::always} {}
 };
-struct ucx_rdma_world
-    : ucx_world { // where there are devices: transport_suite.cpp leaves it out elsewhere
-    ucx_rdma_world() : ucx_world{ucx_transports::rdma} {}
+struct rdma_world
+    : node_world { // where there are devices: transport_suite.cpp leaves it out elsewhere
+    rdma_world() : node_world{link_transports::rdma} {}
 };
 
-using worlds =
-    boost::mpl::list<sim_world, ucx_shm_world, ucx_tcp_world, ucx_sealed_world, ucx_rdma_world>;
+using worlds = boost::mpl::list<sim_world, shm_world, tcp_world, sealed_world, rdma_world>;
 
 // A frame with a number, `text` bytes of text and tensors of these sizes, filled with a pattern of the number.
 frame_ptr numbered_frame(memory_pool& pool, std::uint64_t number,

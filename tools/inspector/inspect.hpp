@@ -29,7 +29,7 @@
 #include "schemas/base/time_source.hpp"
 #include "tools/inspector/terminal.hpp"
 #include "transport/endpoint.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 namespace troupe::inspector {
 

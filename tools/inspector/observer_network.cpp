@@ -16,7 +16,7 @@ make_observer_network(const observer_network_options& options) {
         return own.failure();
     auto made = std::make_unique<observer_network>();
     made->address = *address;
-    ucx_options ucx;
+    endpoint_options ucx;
     made->self = ucx.identity.node();
     ucx.self = {.name = options.program + "-" + hex_text(made->self.value()),
                 .address = !options.access.keys.has_key() ? "127.0.0.1:0" : *own,
@@ -24,10 +24,10 @@ make_observer_network(const observer_network_options& options) {
     ucx.keys = std::make_shared<key_ring>(options.access.keys);
     ucx.transports = options.access.transports;
     ucx.seals = options.access.seals;
-    ucx.pool = &made->pool;
-    ucx.time = &made->time;
+    ucx.links.pool = &made->pool;
+    ucx.links.time = &made->time;
     ucx.connect_timeout = options.connect_timeout;
-    auto network = make_ucx_endpoint(std::move(ucx));
+    auto network = make_node_endpoint(std::move(ucx));
     if (!network)
         return network.failure();
     made->network = std::move(network).value();

@@ -6,7 +6,7 @@
 
 #include "kernels/tensor/memory.hpp"
 #include "schemas/base/time_source.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 namespace troupe::inspector {
 
@@ -26,7 +26,7 @@ struct observer_network {
 };
 
 // Makes an endpoint without starting it. Blocks while HOST is looked up. Errors: those of an address that is invalid or
-// unreachable, and those of make_ucx_endpoint.
+// unreachable, and those of make_node_endpoint.
 result<std::unique_ptr<observer_network>>
 make_observer_network(const observer_network_options& options);
 

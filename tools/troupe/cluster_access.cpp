@@ -8,15 +8,15 @@ namespace troupe::cli {
 
 namespace {
 
-result<ucx_transports> parse_transport(const std::string& text) {
+result<link_transports> parse_transport(const std::string& text) {
     if (text == "auto")
-        return ucx_transports::automatic;
+        return link_transports::automatic;
     if (text == "shm")
-        return ucx_transports::shm;
+        return link_transports::shm;
     if (text == "tcp")
-        return ucx_transports::tcp;
+        return link_transports::tcp;
     if (text == "rdma")
-        return ucx_transports::rdma;
+        return link_transports::rdma;
     return error{errc::usage, "--transport: '" + text + "' is none of auto, shm, tcp, rdma"};
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "schemas/base/error.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 namespace troupe::cli {
 

@@ -21,8 +21,8 @@
 #include "tools/troupe/handed_over.hpp"
 #include "tools/troupe/job.hpp"
 #include "tools/troupe/signals.hpp"
+#include "transport/node/node_endpoint.hpp"
 #include "transport/tcp/socket.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::cli {
 
@@ -196,19 +196,19 @@ result<node_id> node_host::parts::make_network(const node_host_options& options)
     auto source = host_memory();
     pool = source ? std::make_unique<memory_pool>(bytes, std::move(source), memory_kind::host)
                   : std::make_unique<memory_pool>(bytes);
-    ucx_options ucx;
+    endpoint_options ucx;
     ucx.self = {{}, name, choice.listen, options.role};
     const node_id id = ucx.identity.node();
     ucx.keys = keys;
-    ucx.pool = pool.get();
-    ucx.time = &time;
+    ucx.links.pool = pool.get();
+    ucx.links.time = &time;
     ucx.transports = opened->transports;
     ucx.seals = opened->seals;
     ucx.log = options.log;
     // A run ends with short messages; a peer that hangs must not keep its user waiting.
     if (options.role == peer_role::client)
-        ucx.drain_timeout = std::chrono::seconds{1};
-    auto made = make_ucx_endpoint(std::move(ucx));
+        ucx.links.drain_timeout = std::chrono::seconds{1};
+    auto made = make_node_endpoint(std::move(ucx));
     if (!made)
         return made.failure();
     network = std::move(made).value();

@@ -15,7 +15,7 @@
 #include "actors/runtime/node_runtime.hpp"
 #include "kernels/device/device.hpp"
 #include "tools/troupe/commands.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 namespace troupe::cli {
 

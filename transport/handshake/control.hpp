@@ -24,7 +24,7 @@ struct ucx_version {
     friend bool operator==(const ucx_version&, const ucx_version&) noexcept = default;
 };
 
-// The mark by which another process checks that it shares memory with the sender (transport/ucx/memory_mark.hpp).
+// The mark by which another process checks that it shares memory with the sender (transport/node/memory_mark.hpp).
 struct memory_mark {
     std::uint32_t process = 0;
     std::uint32_t descriptor = 0;

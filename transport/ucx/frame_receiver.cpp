@@ -63,31 +63,31 @@ bool needs_buffer(const wire::header& h, std::size_t data_bytes) {
 
 } // namespace
 
-frame_receiver::frame_receiver(const ucx_options& options)
-    : options_{options}, pool_{*options.pool}, time_{*options.time} {}
+frame_receiver::frame_receiver(const link_settings& settings)
+    : settings_{settings}, pool_{*settings.pool}, time_{*settings.time} {}
 
-void frame_receiver::add(ucx_peer& peer) {
-    peer.receiver = this;
-    peer.worker->receive_with(&frame_receiver::message, &peer);
+void frame_receiver::add(peer_state& peer) {
+    peer.ucx->receiver = this;
+    peer.ucx->worker->receive_with(&frame_receiver::message, &peer);
 }
 
-void frame_receiver::remove(ucx_peer& peer) {
-    peer.state = link_state::over;
+void frame_receiver::remove(peer_state& peer) {
+    peer.ucx->state = link_state::over;
     std::erase_if(waiting_, [&](const auto& waiting) { return waiting.get() == &peer; });
-    for (const auto& a : peer.arrivals)
+    for (const auto& a : peer.ucx->arrived.waiting)
         if (a->rendezvous != nullptr)
-            ucp_am_data_release(peer.worker->get(), std::exchange(a->rendezvous, nullptr));
-    peer.arrivals.clear();
-    peer.placed = 0;
+            ucp_am_data_release(peer.ucx->worker->get(), std::exchange(a->rendezvous, nullptr));
+    peer.ucx->arrived.waiting.clear();
+    peer.ucx->arrived.placed = 0;
 }
 
-void frame_receiver::release(ucx_peer& peer) {
-    if (peer.state == link_state::early)
-        peer.state = link_state::up;
+void frame_receiver::release(peer_state& peer) {
+    if (peer.ucx->state == link_state::early)
+        peer.ucx->state = link_state::up;
     deliver_ready(peer);
 }
 
-void frame_receiver::abandon(const ucx_peer& peer) {
+void frame_receiver::abandon(const peer_state& peer) {
     std::erase_if(transfers_, [&](const auto& entry) { return entry.first->peer.get() == &peer; });
 }
 
@@ -102,15 +102,15 @@ ucs_status_t frame_receiver::message(void* peer, const void* header, std::size_t
     fetch(head);
     if (!is_rendezvous)
         fetch({static_cast<const std::byte*>(data), data_bytes});
-    const auto from = static_cast<ucx_peer*>(peer)->shared_from_this();
-    return from->receiver->admit(from, head, data, data_bytes, is_rendezvous);
+    const auto from = static_cast<peer_state*>(peer)->shared_from_this();
+    return from->ucx->receiver->admit(from, head, data, data_bytes, is_rendezvous);
 }
 
 // UCS_OK drops the data, also of a rendezvous; UCS_INPROGRESS takes over the rendezvous.
-ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
+ucs_status_t frame_receiver::admit(const std::shared_ptr<peer_state>& peer,
                                    std::span<const std::byte> head, void* data,
                                    std::size_t data_bytes, bool is_rendezvous) {
-    if (!peer->is_heard())
+    if (!peer->ucx->is_heard())
         return UCS_OK;
     const auto h = wire::read_header(head);
     if (!h || !same_token(peer->receive_token, h->token)) {
@@ -119,16 +119,16 @@ ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
     }
     const auto words = head.subspan(wire::header_bytes);
     const bool words_in_data = words.empty();
-    if (h->sequence != peer->next_arrival ||
+    if (h->sequence != peer->ucx->arrived.next ||
         (!words_in_data && words.size() != h->words * sizeof(capnp::word)) ||
         data_bytes != expected_data_bytes(*h, words_in_data)) {
         fail(peer, broken("a frame that is out of sequence or not as long as it says"));
         return UCS_OK;
     }
-    ++peer->next_arrival;
+    ++peer->ucx->arrived.next;
     const std::span<const std::byte> arrived{static_cast<const std::byte*>(data), data_bytes};
-    if (!is_rendezvous && peer->state == link_state::up && peer->arrivals.empty() &&
-        deliver_at_once(peer, *h, words, arrived))
+    if (!is_rendezvous && peer->ucx->state == link_state::up &&
+        peer->ucx->arrived.waiting.empty() && deliver_at_once(peer, *h, words, arrived))
         return UCS_OK;
 
     auto a = std::make_shared<arrival>();
@@ -140,22 +140,22 @@ ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
         a->rendezvous = data;
     else
         a->kept.assign(arrived.begin(), arrived.end());
-    peer->arrivals.push_back(a);
-    peer->backlog_bytes += overhead_bytes(*a) + a->kept.size();
+    peer->ucx->arrived.waiting.push_back(a);
+    peer->ucx->arrived.backlog_bytes += overhead_bytes(*a) + a->kept.size();
     if (!pool_.can_ever_hold(data_bytes))
         fail(peer, error{errc::exhausted, "a frame of " + std::to_string(data_bytes) +
                                               " bytes is larger than this node's memory bound"});
     place_next(peer);
     deliver_ready(*peer);
-    if (peer->backlog_bytes > options_.backlog_bytes_max)
+    if (peer->ucx->arrived.backlog_bytes > settings_.backlog_bytes_max)
         fail(peer,
-             error{errc::exhausted, "more than " + std::to_string(options_.backlog_bytes_max) +
+             error{errc::exhausted, "more than " + std::to_string(settings_.backlog_bytes_max) +
                                         " bytes that it has sent wait for memory"});
     return is_rendezvous ? UCS_INPROGRESS : UCS_OK;
 }
 
 // Where the words are part of the data there is no place for them.
-result<data_room> frame_receiver::room_for(ucx_peer& peer, const wire::header& h,
+result<data_room> frame_receiver::room_for(peer_state& peer, const wire::header& h,
                                            std::size_t data_bytes) {
     const bool are_tensors = data_bytes == h.tensor_bytes;
     if (const tensor place = are_tensors ? peer.places.take(h.place, data_bytes) : tensor{}) {
@@ -168,7 +168,7 @@ result<data_room> frame_receiver::room_for(ucx_peer& peer, const wire::header& h
     return data_room{std::move(*room)};
 }
 
-bool frame_receiver::deliver_at_once(const std::shared_ptr<ucx_peer>& peer, const wire::header& h,
+bool frame_receiver::deliver_at_once(const std::shared_ptr<peer_state>& peer, const wire::header& h,
                                      std::span<const std::byte> words,
                                      std::span<const std::byte> data) {
     data_room room;
@@ -187,35 +187,36 @@ bool frame_receiver::deliver_at_once(const std::shared_ptr<ucx_peer>& peer, cons
     return true;
 }
 
-void frame_receiver::place_next(const std::shared_ptr<ucx_peer>& peer) {
-    if (!peer->is_heard())
+void frame_receiver::place_next(const std::shared_ptr<peer_state>& peer) {
+    if (!peer->ucx->is_heard())
         return;
-    const bool waited = peer->waits_since.has_value();
-    for (; peer->placed < peer->arrivals.size(); ++peer->placed) {
-        const auto next = peer->arrivals[peer->placed];
+    const bool waited = peer->ucx->arrived.waits_since.has_value();
+    for (; peer->ucx->arrived.placed < peer->ucx->arrived.waiting.size();
+         ++peer->ucx->arrived.placed) {
+        const auto next = peer->ucx->arrived.waiting[peer->ucx->arrived.placed];
         if (!is_due(*peer, *next))
             break;
         if (place(next)) {
             if (waited)
-                peer->waits_since = time_.now(); // for the next one, if any
+                peer->ucx->arrived.waits_since = time_.now(); // for the next one, if any
             continue;
         }
         if (!waited) {
-            peer->waits_since = time_.now();
+            peer->ucx->arrived.waits_since = time_.now();
             waiting_.push_back(peer);
         }
         return;
     }
-    peer->waits_since.reset();
+    peer->ucx->arrived.waits_since.reset();
     if (waited)
         std::erase(waiting_, peer);
 }
 
 // Small frames behind a waiting transfer fill the backlog; past half of its bound the transfer is due at once.
-bool frame_receiver::is_due(const ucx_peer& peer, const arrival& next) const {
-    return next.rendezvous == nullptr || peer.transfers < transfers_min ||
-           peer.transfer_bytes + next.data_bytes <= transfer_bytes_max ||
-           peer.backlog_bytes > options_.backlog_bytes_max / 2;
+bool frame_receiver::is_due(const peer_state& peer, const arrival& next) const {
+    return next.rendezvous == nullptr || peer.ucx->arrived.transfers < transfers_min ||
+           peer.ucx->arrived.transfer_bytes + next.data_bytes <= transfer_bytes_max ||
+           peer.ucx->arrived.backlog_bytes > settings_.backlog_bytes_max / 2;
 }
 
 bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
@@ -231,7 +232,7 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
         begin_transfer(a);
     } else {
         std::ranges::copy(a->kept, a->room.begin()); // may be empty, which memcpy does not allow
-        a->peer->backlog_bytes -= a->kept.size();
+        a->peer->ucx->arrived.backlog_bytes -= a->kept.size();
         a->kept = {};
         a->is_complete = true;
     }
@@ -246,16 +247,16 @@ void frame_receiver::begin_transfer(const std::shared_ptr<arrival>& a) {
     params.cb.recv_am = &frame_receiver::transferred;
     params.user_data = a.get();
     transfers_.emplace(a.get(), a);
-    ++a->peer->transfers;
-    a->peer->transfer_bytes += a->data_bytes;
+    ++a->peer->ucx->arrived.transfers;
+    a->peer->ucx->arrived.transfer_bytes += a->data_bytes;
     const auto request =
-        ucp_am_recv_data_nbx(a->peer->worker->get(), std::exchange(a->rendezvous, nullptr),
+        ucp_am_recv_data_nbx(a->peer->ucx->worker->get(), std::exchange(a->rendezvous, nullptr),
                              a->room.begin(), a->data_bytes, &params);
     // If the connection has failed meanwhile, UCX 1.13 calls `transferred` before it returns.
     if (UCS_PTR_IS_PTR(request) || !end_transfer(*a))
         return;
     if (UCS_PTR_IS_ERR(request))
-        a->peer->has_failed = *a->peer->any_failed = true;
+        a->peer->has_failed = *a->peer->ucx->any_failed = true;
     else
         a->is_complete = true;
 }
@@ -263,21 +264,21 @@ void frame_receiver::begin_transfer(const std::shared_ptr<arrival>& a) {
 bool frame_receiver::end_transfer(arrival& a) {
     if (transfers_.erase(&a) == 0)
         return false;
-    --a.peer->transfers;
-    a.peer->transfer_bytes -= a.data_bytes;
+    --a.peer->ucx->arrived.transfers;
+    a.peer->ucx->arrived.transfer_bytes -= a.data_bytes;
     return true;
 }
 
 void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t bytes,
                                  void* what) {
     ucp_request_free(request);
-    frame_receiver& self = *static_cast<arrival*>(what)->peer->receiver;
+    frame_receiver& self = *static_cast<arrival*>(what)->peer->ucx->receiver;
     const auto done = self.transfers_.at(static_cast<arrival*>(what));
     self.end_transfer(*done);
-    if (!done->peer->is_heard())
+    if (!done->peer->ucx->is_heard())
         return;             // the peer is gone
     if (status != UCS_OK) { // the control connection may tell more
-        done->peer->has_failed = *done->peer->any_failed = true;
+        done->peer->has_failed = *done->peer->ucx->any_failed = true;
         return;
     }
     if (bytes != done->data_bytes)
@@ -287,13 +288,13 @@ void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t
     self.deliver_ready(*done->peer);
 }
 
-void frame_receiver::deliver_ready(ucx_peer& peer) {
-    while (peer.state == link_state::up && !peer.arrivals.empty() &&
-           peer.arrivals.front()->is_complete) {
-        const auto a = std::move(peer.arrivals.front());
-        peer.arrivals.pop_front();
-        --peer.placed;
-        peer.backlog_bytes -= overhead_bytes(*a);
+void frame_receiver::deliver_ready(peer_state& peer) {
+    while (peer.ucx->state == link_state::up && !peer.ucx->arrived.waiting.empty() &&
+           peer.ucx->arrived.waiting.front()->is_complete) {
+        const auto a = std::move(peer.ucx->arrived.waiting.front());
+        peer.ucx->arrived.waiting.pop_front();
+        --peer.ucx->arrived.placed;
+        peer.ucx->arrived.backlog_bytes -= overhead_bytes(*a);
         auto f = assemble(a->header, a->words, std::move(a->room));
         if (!f) {
             fail(a->peer, f.failure());
@@ -308,21 +309,23 @@ void frame_receiver::retry() {
     for (const auto& peer : std::vector{waiting_}) {
         place_next(peer);
         deliver_ready(*peer);
-        if (peer->waits_since && now - *peer->waits_since > options_.memory_timeout)
+        if (peer->ucx->arrived.waits_since &&
+            now - *peer->ucx->arrived.waits_since > settings_.memory_timeout)
             fail(peer,
                  error{errc::exhausted,
                        "no memory for a frame of " +
-                           std::to_string(peer->arrivals[peer->placed]->data_bytes) +
+                           std::to_string(
+                               peer->ucx->arrived.waiting[peer->ucx->arrived.placed]->data_bytes) +
                            " bytes for " +
-                           std::to_string(options_.memory_timeout.count() / 1000000) + " ms"});
+                           std::to_string(settings_.memory_timeout.count() / 1000000) + " ms"});
     }
 }
 
 // The peer's connection will end soon; until then its messages are dropped.
-void frame_receiver::fail(const std::shared_ptr<ucx_peer>& peer, error why) {
-    if (!peer->is_heard())
+void frame_receiver::fail(const std::shared_ptr<peer_state>& peer, error why) {
+    if (!peer->ucx->is_heard())
         return;
-    peer->state = link_state::broken;
+    peer->ucx->state = link_state::broken;
     failures.push_back({peer, std::move(why)});
 }
 

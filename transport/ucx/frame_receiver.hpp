@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "schemas/base/time_source.hpp"
-#include "transport/ucx/ucx_peer.hpp"
-#include "transport/ucx/ucx_worker.hpp"
+#include "transport/link_settings.hpp"
+#include "transport/peer_state.hpp"
+#include "transport/ucx/ucx_link.hpp"
 
 namespace troupe {
 
@@ -27,7 +28,7 @@ struct data_room {
 
 // A frame that is incomplete, or that waits for earlier ones.
 struct arrival {
-    std::shared_ptr<ucx_peer> peer;
+    std::shared_ptr<peer_state> peer;
     wire::header header;
     std::vector<std::byte> words; // empty if they are part of the data
     std::size_t data_bytes = 0;   // (words and padding and) tensors
@@ -40,30 +41,21 @@ struct arrival {
 
 class frame_receiver {
   public:
-    struct received {
-        std::shared_ptr<ucx_peer> from;
-        frame_ptr data;
-    };
-    struct failure {
-        std::shared_ptr<ucx_peer> from;
-        error why;
-    };
-
-    // Keeps a reference to the options.
-    explicit frame_receiver(const ucx_options& options);
+    // Keeps a reference to the settings.
+    explicit frame_receiver(const link_settings& settings);
     frame_receiver(const frame_receiver&) = delete;
     frame_receiver& operator=(const frame_receiver&) = delete;
 
     // Receives messages at the peer's worker from now on.
-    void add(ucx_peer& peer);
+    void add(peer_state& peer);
     // Forgets the peer and its arrivals; ends transfers under way.
-    void remove(ucx_peer& peer);
+    void remove(peer_state& peer);
 
     // The peer has been reported up: delivers its early frames.
-    void release(ucx_peer& peer);
+    void release(peer_state& peer);
 
     // Releases the peer's transfers. To be called after its worker, which writes to their buffers, is gone.
-    void abandon(const ucx_peer& peer);
+    void abandon(const peer_state& peer);
 
     // Tries again to make room for waiting data. Call every retry_interval while anything waits.
     void retry();
@@ -72,8 +64,8 @@ class frame_receiver {
     static constexpr duration retry_interval = std::chrono::milliseconds{1};
 
     // Frames in order, and peers that broke the protocol; the caller takes them out.
-    std::vector<received> frames;
-    std::vector<failure> failures;
+    std::vector<received_frame> frames;
+    std::vector<link_failure> failures;
     std::uint64_t unattributed = 0; // messages that belong to no connection
 
   private:
@@ -82,26 +74,26 @@ class frame_receiver {
                                 const ucp_am_recv_param_t* param);
     static void transferred(void* request, ucs_status_t status, std::size_t bytes, void* what);
 
-    ucs_status_t admit(const std::shared_ptr<ucx_peer>& peer, std::span<const std::byte> head,
+    ucs_status_t admit(const std::shared_ptr<peer_state>& peer, std::span<const std::byte> head,
                        void* data, std::size_t data_bytes, bool is_rendezvous);
     // Where the node expects the frame's tensors, or in the pool. errc::exhausted if that has no room.
-    result<data_room> room_for(ucx_peer& peer, const wire::header& h, std::size_t data_bytes);
-    bool deliver_at_once(const std::shared_ptr<ucx_peer>& peer, const wire::header& h,
+    result<data_room> room_for(peer_state& peer, const wire::header& h, std::size_t data_bytes);
+    bool deliver_at_once(const std::shared_ptr<peer_state>& peer, const wire::header& h,
                          std::span<const std::byte> words, std::span<const std::byte> data);
-    void deliver_ready(ucx_peer& peer);
+    void deliver_ready(peer_state& peer);
     // Gives arrivals their memory, in order, as far as they are due and the pool has room.
-    void place_next(const std::shared_ptr<ucx_peer>& peer);
-    bool is_due(const ucx_peer& peer, const arrival& next) const;
+    void place_next(const std::shared_ptr<peer_state>& peer);
+    bool is_due(const peer_state& peer, const arrival& next) const;
     // Allocates memory for the data and starts or makes the transfer; false if the pool has no room.
     bool place(const std::shared_ptr<arrival>& a);
     void begin_transfer(const std::shared_ptr<arrival>& a);
     bool end_transfer(arrival& a); // false if it had ended already
-    void fail(const std::shared_ptr<ucx_peer>& peer, error why);
+    void fail(const std::shared_ptr<peer_state>& peer, error why);
 
-    const ucx_options& options_;
+    const link_settings& settings_;
     memory_pool& pool_;
     const time_source& time_;
-    std::vector<std::shared_ptr<ucx_peer>> waiting_; // peers that wait for room
+    std::vector<std::shared_ptr<peer_state>> waiting_; // peers that wait for room
     std::unordered_map<arrival*, std::shared_ptr<arrival>> transfers_;
 };
 

@@ -15,7 +15,7 @@ constexpr std::byte padding[wire::alignment]{};
 // A frame being sent: the memory that UCX reads until completion.
 struct frame_sender::operation {
     frame_sender* owner = nullptr;
-    std::shared_ptr<ucx_peer> peer;
+    std::shared_ptr<peer_state> peer;
     frame_ptr data;
     std::uint64_t sequence = 0;
     std::uint64_t bytes = 0;
@@ -27,14 +27,14 @@ struct frame_sender::operation {
 frame_sender::frame_sender() = default;
 frame_sender::~frame_sender() = default;
 
-void frame_sender::abandon(const ucx_peer& peer) {
+void frame_sender::abandon(const peer_state& peer) {
     for (const auto& op : operations_)
         if (op->peer.get() == &peer)
             complete(*op);
 }
 
-std::unordered_map<const ucx_peer*, frames_under_way> frame_sender::under_way() const {
-    std::unordered_map<const ucx_peer*, frames_under_way> found;
+std::unordered_map<const peer_state*, frames_under_way> frame_sender::under_way() const {
+    std::unordered_map<const peer_state*, frames_under_way> found;
     for (const auto& op : operations_) {
         if (op->peer == nullptr)
             continue;
@@ -56,23 +56,23 @@ frame_sender::operation& frame_sender::take_operation() {
     return op;
 }
 
-bool frame_sender::flush(const std::shared_ptr<ucx_peer>& peer) {
+bool frame_sender::flush(const std::shared_ptr<peer_state>& peer) {
     for (;;) {
-        if (peer->ep == nullptr || peer->has_failed)
+        if (peer->ucx->ep == nullptr || peer->has_failed)
             break;
         auto next = peer->queue.pop();
         if (!next)
             break;
         post(peer, std::move(*next));
     }
-    return peer->in_flight > 0 || peer->has_failed;
+    return peer->ucx->in_flight > 0 || peer->has_failed;
 }
 
-void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, send_queue::entry next) {
+void frame_sender::post(const std::shared_ptr<peer_state>& peer, send_queue::entry next) {
     operation& op = take_operation();
     wire::header h = next.measured;
     h.token = peer->send_token;
-    h.sequence = op.sequence = peer->next_sequence++;
+    h.sequence = op.sequence = peer->ucx->next_sequence++;
     op.peer = peer;
     op.data = std::move(next.data);
     const std::size_t words_bytes = h.words * sizeof(capnp::word);
@@ -84,7 +84,8 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, send_queue::entry
     const auto add_piece = [&](std::span<const std::byte> piece) {
         op.pieces.push_back({const_cast<std::byte*>(piece.data()), piece.size()});
     };
-    if (header_length + words_bytes <= std::min(header_room, peer->worker->header_bytes_max())) {
+    if (header_length + words_bytes <=
+        std::min(header_room, peer->ucx->worker->header_bytes_max())) {
         wire::write_words(*op.data, std::span{op.header}.subspan(header_length, words_bytes));
         header_length += words_bytes;
     } else {
@@ -110,16 +111,16 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, send_queue::entry
         contiguous ? (op.pieces.empty() ? nullptr : op.pieces[0].buffer) : op.pieces.data();
     const std::size_t count =
         contiguous ? (op.pieces.empty() ? 0 : op.pieces[0].length) : op.pieces.size();
-    ++peer->in_flight;
+    ++peer->ucx->in_flight;
     ++in_flight_;
-    const auto request = ucp_am_send_nbx(peer->ep, frame_message, op.header.data(), header_length,
-                                         buffer, count, &params);
+    const auto request = ucp_am_send_nbx(peer->ucx->ep, frame_message, op.header.data(),
+                                         header_length, buffer, count, &params);
     if (UCS_PTR_IS_PTR(request))
         return;
     // Complete, or failed: the peer is given up soon.
     if (UCS_PTR_IS_ERR(request)) {
         peer->has_failed = true;
-        *peer->any_failed = true;
+        *peer->ucx->any_failed = true;
     }
     complete(op);
 }
@@ -132,7 +133,7 @@ void frame_sender::completed(void* request, ucs_status_t, void* op) {
 
 void frame_sender::complete(operation& op) {
     const auto peer = std::move(op.peer);
-    --peer->in_flight;
+    --peer->ucx->in_flight;
     --in_flight_;
     if (peer->queue.sent(op.bytes)) {
         peer->is_writable = true;

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "transport/ucx/ucx_peer.hpp"
-#include "transport/ucx/ucx_worker.hpp"
+#include "transport/peer_state.hpp"
+#include "transport/ucx/ucx_link.hpp"
 
 namespace troupe {
 
@@ -21,14 +21,14 @@ class frame_sender {
     frame_sender& operator=(const frame_sender&) = delete;
 
     // Passes all queued frames of the peer to UCX. True if some are not sent yet, so that the worker needs progress.
-    bool flush(const std::shared_ptr<ucx_peer>& peer);
+    bool flush(const std::shared_ptr<peer_state>& peer);
 
     // Releases the sends under way to the peer. To be called after its worker, which reads them, is gone.
-    void abandon(const ucx_peer& peer);
+    void abandon(const peer_state& peer);
 
     std::size_t in_flight() const noexcept { return in_flight_; }
     // By peer; only peers with sends under way.
-    std::unordered_map<const ucx_peer*, frames_under_way> under_way() const;
+    std::unordered_map<const peer_state*, frames_under_way> under_way() const;
 
     // True if a completion has set a peer's is_writable since the last call.
     bool take_writable() noexcept { return std::exchange(writable_, false); }
@@ -36,7 +36,7 @@ class frame_sender {
   private:
     struct operation;
 
-    void post(const std::shared_ptr<ucx_peer>& peer, send_queue::entry next);
+    void post(const std::shared_ptr<peer_state>& peer, send_queue::entry next);
     operation& take_operation();
     void complete(operation& op);
     static void completed(void* request, ucs_status_t status, void* op);

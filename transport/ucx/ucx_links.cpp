@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <string>
 
-#include "transport/ucx/ucx_endpoint.hpp"
-
 namespace troupe {
 
 namespace {
@@ -19,9 +17,9 @@ constexpr rlim_t link_descriptors = 8; // measured
 constexpr unsigned link_mebibytes = 9; // of shared memory, at both ends; measured
 
 void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
-    auto& failed = *static_cast<ucx_peer*>(peer);
+    auto& failed = *static_cast<peer_state*>(peer);
     failed.has_failed = true;
-    *failed.any_failed = true;
+    *failed.ucx->any_failed = true;
 }
 
 // The sentence names the folder in which UCX keeps what there is too little of.
@@ -50,38 +48,38 @@ std::uint64_t id_of(const ucx_worker& worker) {
 
 } // namespace
 
-ucx_links::ucx_links(const ucx_options& options, std::unique_ptr<ucx_means> means, poll_set& poll)
-    : options_{options}, poll_{poll}, means_{std::move(means)}, receiver_{options} {}
+ucx_links::ucx_links(const link_settings& settings, poll_set& poll)
+    : settings_{settings}, poll_{poll}, receiver_{settings} {}
 
-result<void> ucx_links::add(const peer_ptr& peer, ucx_route route) {
+result<void> ucx_links::add(const peer_ptr& peer, ucx_context& context) {
     if (!has_descriptors_for_a_link())
         return error{errc::io, "no file descriptors are left for a link to another node; raise the "
                                "limit with ulimit -n"};
-    const auto context = means_->context(route);
-    if (!context)
-        return context.failure();
-    auto created = ucx_worker::create(**context);
+    auto created = ucx_worker::create(context);
     if (!created)
-        return route == ucx_route::shared_memory ? no_shared_memory_error(created.failure())
-                                                 : created.failure();
-    if (peer->worker != nullptr)
-        poll_.forget(peer->worker->event_descriptor());
-    else
+        return context.transport() == ucx_transport::shared_memory
+                   ? no_shared_memory_error(created.failure())
+                   : created.failure();
+    if (peer->ucx != nullptr) {
+        poll_.forget(peer->ucx->worker->event_descriptor());
+    } else {
+        peer->ucx = std::make_unique<ucx_link>();
         links_.push_back(peer);
-    peer->worker = std::move(*created);
-    peer->any_failed = &any_failed_;
+    }
+    peer->ucx->worker = std::move(*created);
+    peer->ucx->any_failed = &any_failed_;
     receiver_.add(*peer);
-    poll_.watch(peer->worker->event_descriptor(), id_of(*peer->worker));
+    poll_.watch(peer->ucx->worker->event_descriptor(), id_of(*peer->ucx->worker));
     return {};
 }
 
-result<void> ucx_links::connect(ucx_peer& peer) {
-    const auto ep = peer.worker->connect(peer.worker_address, &ucx_failed, &peer);
+result<void> ucx_links::connect(peer_state& peer) {
+    const auto ep = peer.ucx->worker->connect(peer.ucx->peers_worker, &ucx_failed, &peer);
     if (!ep)
         return ep.failure();
-    peer.ep = *ep;
-    peer.info.over = described_link(peer.worker->printed(*ep));
-    peer.worker->watch_wiring(*ep, &peer.is_wired);
+    peer.ucx->ep = *ep;
+    peer.info.over = described_link(peer.ucx->worker->printed(*ep));
+    peer.ucx->worker->watch_wiring(*ep, &peer.wired.here);
     return {};
 }
 
@@ -105,15 +103,15 @@ ucx_links::burst ucx_links::progress_once() {
     burst all;
     const std::size_t turn = ++progress_round_ % std::max<std::size_t>(links_.size(), 1);
     for (std::size_t i = 0; i < links_.size(); ++i) {
-        ucx_peer& peer = *links_[i];
-        const bool is_quiet = peer.is_wired && peer.state != link_state::over &&
-                              peer.in_flight == 0 && peer.transfers == 0 &&
-                              progress_round_ - peer.busy_at > options_.busy_rounds;
+        peer_state& peer = *links_[i];
+        const bool is_quiet = peer.wired.here && peer.ucx->state != link_state::over &&
+                              peer.ucx->in_flight == 0 && peer.ucx->arrived.transfers == 0 &&
+                              progress_round_ - peer.ucx->busy_at > settings_.busy_rounds;
         if (is_quiet && i != turn)
             continue;
-        const unsigned now_done = peer.worker->progress();
+        const unsigned now_done = peer.ucx->worker->progress();
         if (now_done > 0)
-            peer.busy_at = progress_round_;
+            peer.ucx->busy_at = progress_round_;
         all.done += now_done;
         ++all.asked;
     }
@@ -123,17 +121,17 @@ ucx_links::burst ucx_links::progress_once() {
 // No peer has this descriptor if the link has ended meanwhile.
 void ucx_links::on_ready(std::uint64_t id) {
     for (const peer_ptr& peer : links_)
-        if (id_of(*peer->worker) == id)
-            peer->busy_at = progress_round_;
+        if (id_of(*peer->ucx->worker) == id)
+            peer->ucx->busy_at = progress_round_;
 }
 
 bool ucx_links::arm() {
     for (const peer_ptr& peer : links_) {
-        if (peer->state == link_state::over)
+        if (peer->ucx->state == link_state::over)
             continue; // the cause of its end may keep it busy forever
-        const ucs_status_t status = peer->worker->arm();
+        const ucs_status_t status = peer->ucx->worker->arm();
         if (status == UCS_ERR_BUSY) {
-            peer->busy_at = progress_round_;
+            peer->ucx->busy_at = progress_round_;
             return false;
         }
         if (status != UCS_OK)
@@ -148,25 +146,25 @@ bool ucx_links::is_under_way() const noexcept {
 
 // --- the end
 
-void ucx_links::end_link(ucx_peer& peer) {
-    if (peer.state == link_state::over)
+void ucx_links::end_link(peer_state& peer) {
+    if (peer.ucx->state == link_state::over)
         return;
     receiver_.remove(peer);
-    poll_.forget(peer.worker->event_descriptor());
+    poll_.forget(peer.ucx->worker->event_descriptor());
     any_over_ = true;
-    peer.worker_goes_by = options_.time->now() + options_.drain_timeout;
+    peer.ucx->worker_goes_by = settings_.time->now() + settings_.drain_timeout;
 }
 
 void ucx_links::retire() {
     any_over_ = false;
-    const time_point now = options_.time->now();
+    const time_point now = settings_.time->now();
     std::erase_if(links_, [&](const peer_ptr& peer) {
-        if (peer->state != link_state::over)
+        if (peer->ucx->state != link_state::over)
             return false;
-        if (peer->ep != nullptr && (peer->is_wired || peer->has_failed))
-            peer->worker->disconnect(std::exchange(peer->ep, nullptr));
+        if (peer->ucx->ep != nullptr && (peer->wired.here || peer->has_failed))
+            peer->ucx->worker->disconnect(std::exchange(peer->ucx->ep, nullptr));
         const bool is_closing =
-            peer->worker->disconnects_pending() > 0 && now < peer->worker_goes_by;
+            peer->ucx->worker->disconnects_pending() > 0 && now < peer->ucx->worker_goes_by;
         any_over_ = any_over_ || is_closing;
         if (!is_closing)
             drop_worker(*peer);
@@ -176,20 +174,20 @@ void ucx_links::retire() {
 
 // UCX 1.13 aborts a process, ours or the peer's, whose answer to a connection set-up is still under way when the other side
 // goes. Where that is possible, the worker is kept until the process ends.
-void ucx_links::drop_worker(ucx_peer& peer) {
-    const bool is_closed = peer.ep == nullptr && peer.worker->disconnects_pending() == 0;
-    const bool is_set_up = peer.is_wired && peer.remote_is_wired;
-    if (!is_closed || !(is_set_up || peer.was_declined))
-        peer.worker->leave_to_the_end();
-    peer.worker.reset();
+void ucx_links::drop_worker(peer_state& peer) {
+    const bool is_closed = peer.ucx->ep == nullptr && peer.ucx->worker->disconnects_pending() == 0;
+    const bool is_set_up = peer.wired.here && peer.wired.there;
+    if (!is_closed || !(is_set_up || peer.wired.declined))
+        peer.ucx->worker->leave_to_the_end();
+    peer.ucx->worker.reset();
     sender_.abandon(peer);
     receiver_.abandon(peer);
 }
 
 void ucx_links::abandon(time_point by) {
-    for (retire(); !links_.empty() && options_.time->now() < by; retire())
+    for (retire(); !links_.empty() && settings_.time->now() < by; retire())
         for (const peer_ptr& peer : links_)
-            peer->worker->progress();
+            peer->ucx->worker->progress();
     for (const peer_ptr& peer : links_)
         drop_worker(*peer);
     links_.clear();

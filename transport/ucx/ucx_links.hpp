@@ -3,8 +3,8 @@
 //
 //     add ──> connect ──> end_link ──> (retire)     a link may be ended from add on
 //
-// Threads: all methods under the endpoint's worker lock, except means(). Ownership: of the workers' contexts; a reference
-// to each peer with a worker. Errors: errc::io with UCX's message.
+// Threads: all methods under the endpoint's worker lock. Ownership: a reference to each peer with a worker. Errors: errc::io
+// with UCX's message.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,28 @@
 #include "transport/tcp/poll_set.hpp"
 #include "transport/ucx/frame_receiver.hpp"
 #include "transport/ucx/frame_sender.hpp"
-#include "transport/ucx/ucx_means.hpp"
 
 namespace troupe {
 
 class ucx_links {
   public:
-    using peer_ptr = std::shared_ptr<ucx_peer>;
+    using peer_ptr = std::shared_ptr<peer_state>;
 
-    // Keeps references to the options and to `poll`, which reports the links' events under ids from first_id on.
-    ucx_links(const ucx_options& options, std::unique_ptr<ucx_means> means, poll_set& poll);
+    // Keeps references to the settings and to `poll`, which reports the links' events under ids from first_id on.
+    ucx_links(const link_settings& settings, poll_set& poll);
 
     static constexpr std::uint64_t first_id = 1ull << 63;
 
-    const ucx_means& means() const noexcept { return *means_; }
     frame_sender& sender() noexcept { return sender_; }
     frame_receiver& receiver() noexcept { return receiver_; }
     const frame_receiver& receiver() const noexcept { return receiver_; }
     const std::vector<peer_ptr>& all() const noexcept { return links_; }
 
-    // Gives the peer its worker: its frames may begin to arrive. A worker that it has already, whose address nobody has been
-    // told, is replaced. After an error it keeps what it has.
-    result<void> add(const peer_ptr& peer, ucx_route route);
+    // Gives the peer its worker in this context, which must outlive it: its frames may begin to arrive. A worker that it has
+    // already, whose address nobody has been told, is replaced. After an error it keeps what it has.
+    result<void> add(const peer_ptr& peer, ucx_context& context);
     // Connects the peer's worker, whose address is known, and says in its info what the link goes over.
-    result<void> connect(ucx_peer& peer);
+    result<void> connect(peer_state& peer);
 
     // -- progress --
     // A burst of it, and another try to make room for what waits for memory. Returns the amount of work done.
@@ -53,7 +51,7 @@ class ucx_links {
     bool take_failed() noexcept { return std::exchange(any_failed_, false); }
 
     // -- the end --
-    void end_link(ucx_peer& peer);
+    void end_link(peer_state& peer);
     // Lets go of what has ended, as far as UCX allows it. To be called while has_ended().
     void retire();
     bool has_ended() const noexcept { return any_over_; }
@@ -67,11 +65,10 @@ class ucx_links {
     };
 
     burst progress_once();
-    void drop_worker(ucx_peer& peer);
+    void drop_worker(peer_state& peer);
 
-    const ucx_options& options_;
+    const link_settings& settings_;
     poll_set& poll_;
-    std::unique_ptr<ucx_means> means_;
     std::vector<peer_ptr> links_; // every peer with a worker
     frame_sender sender_;
     frame_receiver receiver_;

@@ -53,10 +53,10 @@ error ucx_error(errc code, ucs_status_t status) {
     return {code, std::string{"UCX: "} + ucs_status_string(status)};
 }
 
-result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_route route) {
-    std::unique_ptr<ucx_context> c{new ucx_context};
+result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_transport over) {
+    std::unique_ptr<ucx_context> c{new ucx_context{over}};
     ucs_log_push_handler(drop_peer_failures);
-    const auto config = configure(settings_for(route));
+    const auto config = configure(settings_for(over));
     if (!config)
         return config.failure();
     ucp_params_t params{};

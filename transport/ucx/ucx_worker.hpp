@@ -16,7 +16,7 @@
 
 #include "schemas/base/error.hpp"
 #include "transport/handshake/control.hpp"
-#include "transport/ucx/routes.hpp"
+#include "transport/ucx/ucx_settings.hpp"
 
 namespace troupe {
 
@@ -28,19 +28,21 @@ inline constexpr unsigned frame_message = 0; // the id of our active messages
 class ucx_context {
   public:
     // errc::io if this machine has nothing of this transport.
-    static result<std::unique_ptr<ucx_context>> create(ucx_route route);
+    static result<std::unique_ptr<ucx_context>> create(ucx_transport over);
     ~ucx_context();
     ucx_context(const ucx_context&) = delete;
     ucx_context& operator=(const ucx_context&) = delete;
 
     ucp_context_h get() const noexcept { return context_; }
+    ucx_transport transport() const noexcept { return over_; }
 
     // Leaves the context to UCX until the process ends.
     void leave_to_the_end() noexcept { is_left_ = true; }
 
   private:
-    ucx_context() = default;
+    explicit ucx_context(ucx_transport over) : over_{over} {}
 
+    const ucx_transport over_;
     ucp_context_h context_ = nullptr;
     bool is_left_ = false;
 };

@@ -19,7 +19,7 @@
 #include "tests/support/saved_weights.hpp"
 #include "tests/support/sequential.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -121,14 +121,14 @@ struct member {
     }
 
     std::unique_ptr<endpoint> make_network(const training& t) {
-        ucx_options ucx;
+        endpoint_options ucx;
         id = ucx.identity.node();
         ucx.self.name = "n";
         ucx.self.address = "127.0.0.1:0";
         ucx.keys = std::make_shared<key_ring>(cluster_keys{"a key of sixteen bytes and more"});
-        ucx.pool = &pool;
-        ucx.time = &t.time;
-        return make_ucx_endpoint(std::move(ucx)).value();
+        ucx.links.pool = &pool;
+        ucx.links.time = &t.time;
+        return make_node_endpoint(std::move(ucx)).value();
     }
     plan_device place() const { return {node.node(), "n", compute->name()}; }
 

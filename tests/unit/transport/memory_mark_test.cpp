@@ -1,4 +1,4 @@
-#include "transport/ucx/memory_mark.hpp"
+#include "transport/node/memory_mark.hpp"
 
 #include <sched.h>
 #include <sys/wait.h>

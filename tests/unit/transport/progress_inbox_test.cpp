@@ -4,8 +4,8 @@
 #include <thread>
 #include <vector>
 
+#include "transport/node/progress_inbox.hpp"
 #include "transport/tcp/poll_set.hpp"
-#include "transport/ucx/progress_inbox.hpp"
 
 using namespace troupe;
 

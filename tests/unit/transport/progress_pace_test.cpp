@@ -1,6 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
-#include "transport/ucx/progress_pace.hpp"
+#include "transport/node/progress_pace.hpp"
 
 using namespace troupe;
 using namespace std::chrono_literals;

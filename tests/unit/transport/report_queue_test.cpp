@@ -1,7 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/unit/transport/recording_listener.hpp"
-#include "transport/ucx/report_queue.hpp"
+#include "transport/node/report_queue.hpp"
 
 using namespace troupe;
 

@@ -1,4 +1,4 @@
-#include "transport/ucx/routes.hpp"
+#include "transport/node/routes.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,53 +8,44 @@ using namespace troupe;
 
 namespace {
 
-const ucx_routes nothing{};
-const ucx_routes memory_or_tcp{.shared_memory = true, .tcp = true};
-const ucx_routes everything{.shared_memory = true, .rdma = true, .tcp = true};
-const ucx_routes memory_alone{.shared_memory = true};
-const ucx_routes rdma_alone{.rdma = true};
-const ucx_routes tcp_alone{.tcp = true};
-
-// "TLS=rc,dc,ud RNDV_SCHEME=get_zcopy"
-std::string told(ucx_route route) {
-    std::string all;
-    for (const ucx_setting& s : settings_for(route))
-        all += (all.empty() ? "" : " ") + s.name +
-               (s.later_name.empty() ? "" : "|" + s.later_name) + "=" + s.value;
-    return all;
-}
+const link_routes nothing{};
+const link_routes memory_or_tcp{.shared_memory = true, .tcp = true};
+const link_routes everything{.shared_memory = true, .rdma = true, .tcp = true};
+const link_routes memory_alone{.shared_memory = true};
+const link_routes rdma_alone{.rdma = true};
+const link_routes tcp_alone{.tcp = true};
 
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(routes)
 
 BOOST_AUTO_TEST_CASE(a_node_has_what_it_may_use_of_what_there_is) {
-    using enum ucx_transports;
+    using enum link_transports;
     struct {
-        ucx_transports asked;
+        link_transports asked;
         bool loopback_only, has_memory_mark, has_rdma_devices;
-        ucx_routes routes;
-        ucx_route likely;
+        link_routes routes;
+        link_route likely;
     } const cases[] = {
-        {automatic, true, true, false, memory_or_tcp, ucx_route::shared_memory},
-        {automatic, true, true, true, memory_or_tcp, ucx_route::shared_memory},
-        {automatic, true, false, false, tcp_alone, ucx_route::tcp},
-        {automatic, false, true, false, memory_or_tcp, ucx_route::tcp},
-        {automatic, false, true, true, everything, ucx_route::rdma},
-        {automatic, false, false, true, {.rdma = true, .tcp = true}, ucx_route::rdma},
-        {automatic, false, false, false, tcp_alone, ucx_route::tcp},
-        {shm, true, true, true, memory_alone, ucx_route::shared_memory},
-        {shm, false, true, true, memory_alone, ucx_route::shared_memory},
-        {shm, false, false, true, nothing, ucx_route::tcp},
-        {tcp, true, true, true, tcp_alone, ucx_route::tcp},
-        {tcp, false, true, true, tcp_alone, ucx_route::tcp},
-        {rdma, true, true, true, rdma_alone, ucx_route::rdma},
-        {rdma, false, true, true, rdma_alone, ucx_route::rdma},
-        {rdma, false, true, false, nothing, ucx_route::tcp},
+        {automatic, true, true, false, memory_or_tcp, link_route::shared_memory},
+        {automatic, true, true, true, memory_or_tcp, link_route::shared_memory},
+        {automatic, true, false, false, tcp_alone, link_route::tcp},
+        {automatic, false, true, false, memory_or_tcp, link_route::tcp},
+        {automatic, false, true, true, everything, link_route::rdma},
+        {automatic, false, false, true, {.rdma = true, .tcp = true}, link_route::rdma},
+        {automatic, false, false, false, tcp_alone, link_route::tcp},
+        {shm, true, true, true, memory_alone, link_route::shared_memory},
+        {shm, false, true, true, memory_alone, link_route::shared_memory},
+        {shm, false, false, true, nothing, link_route::tcp},
+        {tcp, true, true, true, tcp_alone, link_route::tcp},
+        {tcp, false, true, true, tcp_alone, link_route::tcp},
+        {rdma, true, true, true, rdma_alone, link_route::rdma},
+        {rdma, false, true, true, rdma_alone, link_route::rdma},
+        {rdma, false, true, false, nothing, link_route::tcp},
     };
     for (const auto& c : cases) {
         BOOST_TEST_INFO("case " << &c - cases);
-        const ucx_routes routes =
+        const link_routes routes =
             routes_of(c.asked, {c.loopback_only, c.has_memory_mark, c.has_rdma_devices});
         BOOST_TEST((routes == c.routes));
         if (c.routes == nothing)
@@ -70,9 +61,9 @@ BOOST_AUTO_TEST_CASE(a_node_has_what_it_may_use_of_what_there_is) {
 }
 
 BOOST_AUTO_TEST_CASE(both_of_two_nodes_come_to_the_best_way_that_both_have) {
-    const ucx_routes all[] = {memory_or_tcp, everything, memory_alone, rdma_alone, tcp_alone};
-    for (const ucx_routes& a : all)
-        for (const ucx_routes& b : all)
+    const link_routes all[] = {memory_or_tcp, everything, memory_alone, rdma_alone, tcp_alone};
+    for (const link_routes& a : all)
+        for (const link_routes& b : all)
             for (const bool shared : {false, true}) {
                 const auto route = route_between(a, b, shared), back = route_between(b, a, shared);
                 BOOST_TEST_REQUIRE(route.ok() == back.ok());
@@ -83,13 +74,13 @@ BOOST_AUTO_TEST_CASE(both_of_two_nodes_come_to_the_best_way_that_both_have) {
                 BOOST_TEST((*route == *back));
                 const bool memory = a.shared_memory && b.shared_memory && shared;
                 const bool rdma = a.rdma && b.rdma;
-                BOOST_TEST((*route == (memory ? ucx_route::shared_memory
-                                       : rdma ? ucx_route::rdma
-                                              : ucx_route::tcp)));
+                BOOST_TEST((*route == (memory ? link_route::shared_memory
+                                       : rdma ? link_route::rdma
+                                              : link_route::tcp)));
             }
-    BOOST_TEST((route_between(everything, memory_or_tcp, false).value() == ucx_route::tcp));
-    BOOST_TEST((route_between(everything, everything, false).value() == ucx_route::rdma));
-    BOOST_TEST((route_between(everything, everything, true).value() == ucx_route::shared_memory));
+    BOOST_TEST((route_between(everything, memory_or_tcp, false).value() == link_route::tcp));
+    BOOST_TEST((route_between(everything, everything, false).value() == link_route::rdma));
+    BOOST_TEST((route_between(everything, everything, true).value() == link_route::shared_memory));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_without_a_common_way_are_told_of_both) {
@@ -105,13 +96,6 @@ BOOST_AUTO_TEST_CASE(nodes_without_a_common_way_are_told_of_both) {
                "it sends over nothing, this node over tcp; give --transport auto to both");
 }
 
-BOOST_AUTO_TEST_CASE(ucx_is_told_of_one_way_alone) {
-    BOOST_TEST(told(ucx_route::shared_memory) ==
-               "TLS=shm,self MM_ERROR_HANDLING=y MEMORY_INVALIDATE|CMA_MEMORY_INVALIDATE=y "
-               "RNDV_SCHEME=get_zcopy");
-    BOOST_TEST(told(ucx_route::rdma) == "TLS=rc,dc,ud RNDV_SCHEME=get_zcopy");
-}
-
 BOOST_AUTO_TEST_CASE(who_asks_for_rdma_without_it_is_told_what_is_missing) {
     const error none = no_rdma_error({});
     BOOST_TEST((none.code() == errc::usage));
@@ -123,29 +107,6 @@ BOOST_AUTO_TEST_CASE(who_asks_for_rdma_without_it_is_told_what_is_missing) {
         BOOST_TEST(e.message().starts_with("--transport rdma: "));
         BOOST_TEST(e.message().ends_with("or give --transport auto, which takes what there is"));
     }
-}
-
-BOOST_AUTO_TEST_CASE(a_link_is_described_by_what_ucx_has_set_up) {
-    // As UCX 1.13 prints it, and 1.22.
-    const auto printed = [](const std::string& lanes) {
-        return "#\n# UCP endpoint a\n#\n#               peer: <no debug data>\n" + lanes +
-               "#\n#                tag_send: 0..<egr/short>..8184..<egr/bcopy>..(inf)\n#\n";
-    };
-    const auto lane = [](int number, const std::string& resource) {
-        return "#                 lane[" + std::to_string(number) + "]:  3:" + resource +
-               " md[1]    -> addr[0].md[1]/ib/sysdev[255] rma_bw#0 am am_bw#0 wireup\n";
-    };
-    BOOST_TEST(described_link(printed(lane(0, "posix/memory.0") + lane(1, "cma/memory.0"))) ==
-               "shared memory");
-    BOOST_TEST(described_link(printed(lane(0, "rc_mlx5/mlx5_0:1.0"))) ==
-               "rdma (rc_mlx5, mlx5_0:1)");
-    BOOST_TEST(described_link(printed(lane(0, "rc_verbs/rxe0:1.0") + lane(1, "rc_verbs/rxe1:1.0") +
-                                      lane(2, "ud_verbs/rxe0:1.0"))) ==
-               "rdma (rc_verbs, ud_verbs, rxe0:1, rxe1:1)");
-    BOOST_TEST(described_link(printed(lane(0, "rc_mlx5/mlx5_0:1.0") + lane(1, "self/memory.0"))) ==
-               "rdma (rc_mlx5, mlx5_0:1)");
-    for (const char* odd : {"", "lane[", "lane[0]: cm rdmacm", "lane[0]:  3:tcp", "/lane[0].:"})
-        BOOST_TEST(described_link(odd) == "unknown");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,13 +9,13 @@
 #include <unordered_map>
 
 #include "schemas/base/ids.hpp"
-#include "transport/ucx/ucx_peer.hpp"
+#include "transport/peer_state.hpp"
 
 namespace troupe {
 
 class up_peers {
   public:
-    using peer_ptr = std::shared_ptr<ucx_peer>;
+    using peer_ptr = std::shared_ptr<peer_state>;
 
     peer_ptr find(node_id node) const { // null if there is none
         std::lock_guard guard{lock_};

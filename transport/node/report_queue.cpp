@@ -1,4 +1,4 @@
-#include "transport/ucx/report_queue.hpp"
+#include "transport/node/report_queue.hpp"
 
 namespace troupe {
 

@@ -1,4 +1,4 @@
-#include "transport/ucx/ucx_node.hpp"
+#include "transport/node/linked_endpoint.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -13,16 +13,15 @@ constexpr duration failure_grace = std::chrono::milliseconds{200};
 
 } // namespace
 
-ucx_node::ucx_node(ucx_options options, const socket_address& listen,
-                   std::unique_ptr<ucx_means> means)
-    : options_{std::move(options)}, links_{options_, std::move(means), poll_}, streams_{options_,
-                                                                                        poll_},
-      control_{options_, listen, links_.means(), *this, poll_}, pace_{options_.spin,
-                                                                      options_.yield_max} {}
+linked_endpoint::linked_endpoint(endpoint_options options, const socket_address& listen,
+                                 std::unique_ptr<link_means> means)
+    : options_{std::move(options)}, means_{std::move(means)}, links_{options_.links, poll_},
+      streams_{options_.links, poll_}, control_{options_, listen, *means_, *this, poll_},
+      pace_{options_.spin, options_.yield_max} {}
 
 // --- any thread
 
-result<void> ucx_node::start(endpoint_listener& listener) {
+result<void> linked_endpoint::start(endpoint_listener& listener) {
     TROUPE_CHECK(!reports_.has_listener(), "an endpoint is started once");
     if (!poll_ || !inbox_.is_open())
         return error{errc::io, "no file descriptors are left; raise the limit with ulimit -n"};
@@ -34,14 +33,14 @@ result<void> ucx_node::start(endpoint_listener& listener) {
     return {};
 }
 
-void ucx_node::connect(const std::string& address) {
+void linked_endpoint::connect(const std::string& address) {
     inbox_.run([this, address] {
         if (!is_closing())
             control_.connect(address);
     });
 }
 
-send_status ucx_node::send(node_id node, frame_ptr f) {
+send_status linked_endpoint::send(node_id node, frame_ptr f) {
     const peer_ptr peer = peers_.find(node);
     if (peer == nullptr)
         return send_status::gone;
@@ -63,7 +62,7 @@ send_status ucx_node::send(node_id node, frame_ptr f) {
                                                     : send_status::accepted;
 }
 
-void ucx_node::kick(const peer_ptr& peer) {
+void linked_endpoint::kick(const peer_ptr& peer) {
     if (peer->stream != nullptr) {
         if (streams_.flush(*peer))
             inbox_.look();
@@ -80,17 +79,17 @@ void ucx_node::kick(const peer_ptr& peer) {
         inbox_.look();
 }
 
-bool ucx_node::expect(node_id node, frame_place place) {
+bool linked_endpoint::expect(node_id node, frame_place place) {
     const peer_ptr peer = peers_.find(node);
     return peer != nullptr && peer->places.add(std::move(place));
 }
 
-void ucx_node::forget(node_id node, actor_number actor) {
+void linked_endpoint::forget(node_id node, actor_number actor) {
     if (const peer_ptr peer = peers_.find(node))
         peer->places.remove(actor);
 }
 
-void ucx_node::disconnect(node_id node, error why) {
+void linked_endpoint::disconnect(node_id node, error why) {
     const peer_ptr peer = peers_.find(node);
     if (peer == nullptr)
         return;
@@ -98,7 +97,7 @@ void ucx_node::disconnect(node_id node, error why) {
     inbox_.run([this, peer, why = std::move(why)] { take_down(peer, why); });
 }
 
-void ucx_node::close() {
+void linked_endpoint::close() {
     std::lock_guard guard{close_lock_};
     if (!thread_.joinable())
         return;
@@ -108,8 +107,8 @@ void ucx_node::close() {
 
 // --- the progress thread
 
-void ucx_node::run() {
-    time_point now = options_.time->now();
+void linked_endpoint::run() {
+    time_point now = options_.links.time->now();
     pace_.worked(now);
     while (!is_closing() || continue_closing()) {
         if (round(now)) {
@@ -119,14 +118,14 @@ void ucx_node::run() {
                 let_others_run(now);
         } else {
             wait_for_events();
-            pace_.worked(options_.time->now());
+            pace_.worked(options_.links.time->now());
         }
-        now = options_.time->now();
+        now = options_.links.time->now();
     }
     abandon_everything();
 }
 
-bool ucx_node::round(time_point now) {
+bool linked_endpoint::round(time_point now) {
     bool worked = run_commands();
     worked |= make_progress();
     if (pace_.sockets_are_due(now))
@@ -141,12 +140,12 @@ bool ucx_node::round(time_point now) {
     return (is_closing() ? reports_.drop() : reports_.deliver()) || worked;
 }
 
-void ucx_node::let_others_run(time_point now) {
+void linked_endpoint::let_others_run(time_point now) {
     std::this_thread::yield();
-    pace_.yielded(now, options_.time->now());
+    pace_.yielded(now, options_.links.time->now());
 }
 
-bool ucx_node::run_commands() {
+bool linked_endpoint::run_commands() {
     const auto asked = inbox_.take();
     if (!asked)
         return false;
@@ -160,7 +159,7 @@ bool ucx_node::run_commands() {
     return true;
 }
 
-bool ucx_node::make_progress() {
+bool linked_endpoint::make_progress() {
     unsigned done = streams_.progress();
     bool has_changes = streams_.take_changes();
     auto failures = std::exchange(streams_.failures, {});
@@ -186,7 +185,7 @@ bool ucx_node::make_progress() {
 }
 
 // Under the worker lock.
-void ucx_node::collect() {
+void linked_endpoint::collect() {
     for (auto* arrived : {&streams_.frames, &links_.receiver().frames}) {
         for (auto& [from, data] : *arrived) {
             counters_.add_received(data->bytes());
@@ -196,19 +195,19 @@ void ucx_node::collect() {
     }
 }
 
-void ucx_node::notice_changes() {
-    const time_point now = options_.time->now();
+void linked_endpoint::notice_changes() {
+    const time_point now = options_.links.time->now();
     for (const auto& [node, peer] : peers_) {
         if (peer->is_writable.exchange(false))
             reports_.add([n = node](endpoint_listener& l) { l.peer_writable(n); });
-        if (peer->has_failed && !peer->give_up_at) {
-            peer->give_up_at = now + failure_grace;
+        if (peer->has_failed && !peer->parting.give_up_at) {
+            peer->parting.give_up_at = now + failure_grace;
             due_.watching = true;
         }
     }
 }
 
-void ucx_node::poll_sockets(std::optional<duration> timeout) {
+void linked_endpoint::poll_sockets(std::optional<duration> timeout) {
     const auto ready = poll_.wait(timeout);
     inbox_.wake();
     for (const std::uint64_t id : ready) {
@@ -223,13 +222,13 @@ void ucx_node::poll_sockets(std::optional<duration> timeout) {
             control_.on_ready(id);
         }
     }
-    const time_point now = options_.time->now();
+    const time_point now = options_.links.time->now();
     pace_.sockets_polled(now);
     control_.expire(now);
     counters_.set_refused(control_.refused());
 }
 
-void ucx_node::wait_for_events() {
+void linked_endpoint::wait_for_events() {
     bool may_sleep = inbox_.fall_asleep();
     std::optional<duration> limit;
     if (may_sleep) {
@@ -244,7 +243,7 @@ void ucx_node::wait_for_events() {
 }
 
 // Under the worker lock.
-std::optional<duration> ucx_node::wait_limit() const {
+std::optional<duration> linked_endpoint::wait_limit() const {
     sleep_reasons why;
     why.is_under_way = links_.is_under_way() || due_.wiring || is_closing() || due_.watching;
     if (streams_.is_sending())
@@ -252,7 +251,7 @@ std::optional<duration> ucx_node::wait_limit() const {
     if (links_.receiver().is_waiting_for_memory() || streams_.is_waiting_for_memory())
         why.retry = frame_receiver::retry_interval;
     if (const auto deadline = control_.next_deadline())
-        why.time_left = *deadline - options_.time->now();
+        why.time_left = *deadline - options_.links.time->now();
     return sleep_limit(why);
 }
 

@@ -11,29 +11,31 @@
 #include <utility>
 #include <vector>
 
+#include "transport/link_settings.hpp"
+#include "transport/peer_state.hpp"
+#include "transport/tcp/frame_stream.hpp"
 #include "transport/tcp/poll_set.hpp"
-#include "transport/ucx/frame_receiver.hpp"
-#include "transport/ucx/ucx_peer.hpp"
 
 namespace troupe {
 
 class stream_links {
   public:
-    using peer_ptr = std::shared_ptr<ucx_peer>;
+    using peer_ptr = std::shared_ptr<peer_state>;
 
-    // Keeps references to the options and to `poll`, which reports the links' events under ids from first_id on, below those
-    // of ucx_links.
-    stream_links(const ucx_options& options, poll_set& poll) : options_{options}, poll_{poll} {}
+    // Keeps references to the settings and to `poll`, which reports the links' events under ids from first_id on, below
+    // those of ucx_links.
+    stream_links(const link_settings& settings, poll_set& poll)
+        : settings_{settings}, poll_{poll} {}
 
     static constexpr std::uint64_t first_id = 1ull << 62;
 
     void add(const peer_ptr& peer);
     // The connection for frames of a peer that is up is there: what is queued is sent, and what it sends is read.
-    void open(ucx_peer& peer, std::unique_ptr<byte_stream> connection);
+    void open(peer_state& peer, std::unique_ptr<byte_stream> connection);
     void end_link(const peer_ptr& peer);
 
     // Any thread. True if there is something for the progress thread to see.
-    bool flush(ucx_peer& peer);
+    bool flush(peer_state& peer);
 
     // Reads what has arrived and goes on with what could not be written. Returns the amount of work done.
     unsigned progress();
@@ -45,8 +47,8 @@ class stream_links {
     bool take_changes() noexcept { return has_changes_.exchange(false); }
 
     // Frames in order, and peers that broke the protocol; the caller takes them out.
-    std::vector<frame_receiver::received> frames;
-    std::vector<frame_receiver::failure> failures;
+    std::vector<received_frame> frames;
+    std::vector<link_failure> failures;
 
   private:
     struct link {
@@ -57,7 +59,7 @@ class stream_links {
 
     unsigned progress(link& l);
 
-    const ucx_options& options_;
+    const link_settings& settings_;
     poll_set& poll_;
     std::vector<link> links_;
     std::vector<frame_ptr> arrived_;

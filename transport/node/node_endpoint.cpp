@@ -1,10 +1,10 @@
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 #include <sys/resource.h>
 
 #include <string>
 
-#include "transport/ucx/ucx_node.hpp"
+#include "transport/node/linked_endpoint.hpp"
 
 namespace troupe {
 
@@ -14,8 +14,8 @@ constexpr rlim_t descriptors_min = 64; // 17, and 8 for a link, with some to spa
 
 } // namespace
 
-result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
-    TROUPE_CHECK(options.pool != nullptr && options.time != nullptr,
+result<std::unique_ptr<endpoint>> make_node_endpoint(endpoint_options options) {
+    TROUPE_CHECK(options.links.pool != nullptr && options.links.time != nullptr,
                  "an endpoint has a pool and a time source");
     TROUPE_CHECK(!options.self.name.empty(), "a node has a name");
     const cluster_keys keys = options.keys->now();
@@ -38,11 +38,11 @@ result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
                                    " files and sockets open, but a node needs " +
                                    std::to_string(descriptors_min) +
                                    " and 8 for each link; raise the limit with ulimit -n"};
-    auto means = ucx_means::find(options.transports, listen->is_loopback());
+    auto means = link_means::find(options.transports, listen->is_loopback());
     if (!means)
         return means.failure();
     return std::unique_ptr<endpoint>{
-        std::make_unique<ucx_node>(std::move(options), *listen, std::move(*means))};
+        std::make_unique<linked_endpoint>(std::move(options), *listen, std::move(*means))};
 }
 
 } // namespace troupe

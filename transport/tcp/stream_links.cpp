@@ -1,8 +1,6 @@
-#include "transport/ucx/stream_links.hpp"
+#include "transport/tcp/stream_links.hpp"
 
 #include <algorithm>
-
-#include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe {
 
@@ -15,15 +13,15 @@ constexpr std::uint64_t rounds_between_writes = 8; // to a socket that has been 
 void stream_links::add(const peer_ptr& peer) {
     peer->stream = std::make_unique<frame_stream>(
         peer->queue, peer->places, peer->send_token,
-        stream_receiver::settings{options_.pool, options_.time, options_.memory_timeout,
+        stream_receiver::settings{settings_.pool, settings_.time, settings_.memory_timeout,
                                   peer->receive_token},
         poll_, next_id_++);
     links_.push_back({peer});
 }
 
-void stream_links::open(ucx_peer& peer, std::unique_ptr<byte_stream> connection) {
+void stream_links::open(peer_state& peer, std::unique_ptr<byte_stream> connection) {
     peer.stream->open(std::move(connection));
-    peer.is_wired = true;
+    peer.wired.here = true;
     flush(peer);
 }
 
@@ -32,7 +30,7 @@ void stream_links::end_link(const peer_ptr& peer) {
     std::erase_if(links_, [&](const link& l) { return l.peer == peer; });
 }
 
-bool stream_links::flush(ucx_peer& peer) {
+bool stream_links::flush(peer_state& peer) {
     const auto done = peer.stream->flush();
     if (done.is_writable)
         peer.is_writable = true;
@@ -52,7 +50,7 @@ unsigned stream_links::progress() {
     const std::size_t turn = round_ % std::max<std::size_t>(links_.size(), 1);
     for (std::size_t i = 0; i < links_.size(); ++i) {
         link& l = links_[i];
-        const bool is_quiet = round_ - l.busy_at > options_.busy_rounds;
+        const bool is_quiet = round_ - l.busy_at > settings_.busy_rounds;
         if (is_quiet && i != turn && !l.peer->stream->receiver().is_waiting_for_memory())
             continue;
         const unsigned now = progress(l);
@@ -66,7 +64,7 @@ unsigned stream_links::progress() {
 
 unsigned stream_links::progress(link& l) {
     unsigned done = 0;
-    ucx_peer& peer = *l.peer;
+    peer_state& peer = *l.peer;
     if (peer.stream->sender().is_blocked() && round_ % rounds_between_writes == 0)
         flush(peer);
     if (peer.has_failed || l.is_broken)

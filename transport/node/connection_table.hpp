@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "schemas/base/time_source.hpp"
+#include "transport/node/routes.hpp"
+#include "transport/peer_state.hpp"
 #include "transport/tcp/control_connection.hpp"
-#include "transport/ucx/routes.hpp"
-#include "transport/ucx/ucx_peer.hpp"
 
 namespace troupe {
 
@@ -37,10 +37,10 @@ struct peer_connection {
     std::string target;  // argument of connect()
     time_point heard_at; // when it began, or its last message came
     time_point deadline;
-    std::shared_ptr<ucx_peer> peer; // set from this side's hello on
+    std::shared_ptr<peer_state> peer; // set from this side's hello on
     std::uint64_t first =
         0; // of a connection for frames that this side has begun: the pair's first one
-    ucx_routes routes{}; // the peer's, set from sight on; likewise the next four
+    link_routes routes{}; // the peer's, set from sight on; likewise the next four
     bool has_other_ucx = false;
     bool seals_there = false; // the peer would seal frames over TCP
     bool plain_there = false; // it was told to seal none
@@ -64,7 +64,7 @@ class connection_table {
     void erase_unfinished(bool also_newcomers);
 
     peer_connection* find(std::uint64_t id);
-    peer_connection* find(const ucx_peer& peer);
+    peer_connection* find(const peer_state& peer);
     peer_connection* find_up(node_id node);
     // The one that is up and whose peer has yet to make the connection for frames, which names it by this token.
     peer_connection* find_awaiting(const wire::connection_token& token);

@@ -1,4 +1,4 @@
-// The inspector attached to real nodes over UCX: two nodes that pass a message to and fro, and an observer.
+// The inspector attached to real nodes: two that pass a message to and fro, and an observer.
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 #include "tests/support/all_messages.hpp"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 #include "tools/inspector/inspect.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 using namespace troupe;
 using namespace troupe::inspector;
@@ -25,14 +25,14 @@ const std::string cluster_key = "a key of sixteen bytes and more";
 class real_node {
   public:
     real_node(const std::string& name, const std::string& join) {
-        ucx_options ucx;
+        endpoint_options ucx;
         const node_id id = ucx.identity.node();
         ucx.self.name = name;
         ucx.self.address = "127.0.0.1:0";
         ucx.keys = std::make_shared<key_ring>(cluster_keys{cluster_key});
-        ucx.pool = &pool_;
-        ucx.time = &time_;
-        network_ = make_ucx_endpoint(std::move(ucx)).value();
+        ucx.links.pool = &pool_;
+        ucx.links.time = &time_;
+        network_ = make_node_endpoint(std::move(ucx)).value();
         node_ = std::make_unique<node_runtime>(node_options{.node = id,
                                                             .name = name,
                                                             .time = &time_,

@@ -1,7 +1,9 @@
-#include "transport/ucx/connection_table.hpp"
+#include "transport/node/connection_table.hpp"
 
 #include <algorithm>
 #include <utility>
+
+#include "transport/tcp/frame_stream.hpp"
 
 namespace troupe {
 
@@ -25,7 +27,7 @@ peer_connection* connection_table::find(std::uint64_t id) {
     return found != all_.end() ? &found->second : nullptr;
 }
 
-peer_connection* connection_table::find(const ucx_peer& peer) {
+peer_connection* connection_table::find(const peer_state& peer) {
     for (auto& [id, c] : all_)
         if (c.peer.get() == &peer)
             return &c;

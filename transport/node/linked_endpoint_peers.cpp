@@ -1,8 +1,8 @@
 // The part of the node that sets up and ends peers; all on the progress thread.
 #include <algorithm>
 
+#include "transport/node/linked_endpoint.hpp"
 #include "transport/tcp/plain_stream.hpp"
-#include "transport/ucx/ucx_node.hpp"
 
 namespace troupe {
 
@@ -13,36 +13,39 @@ constexpr duration send_allowance = std::chrono::seconds{10}; // for a busy peer
 
 } // namespace
 
-result<void> ucx_node::route_found(const peer_ptr& peer, ucx_route route) {
-    if (route == ucx_route::tcp) {
+result<void> linked_endpoint::route_found(const peer_ptr& peer, link_route route) {
+    if (route == link_route::tcp) {
         streams_.add(peer);
         return {};
     }
+    const auto context = means_->context(ucx_transport_of(route));
+    if (!context)
+        return context.failure();
     std::lock_guard worker{worker_lock_};
-    return links_.add(peer, route);
+    return links_.add(peer, **context);
 }
 
-void ucx_node::frames_connected(const peer_ptr& peer, file_descriptor socket,
-                                const session_secrets& secrets) {
+void linked_endpoint::frames_connected(const peer_ptr& peer, file_descriptor socket,
+                                       const session_secrets& secrets) {
     std::unique_ptr<byte_stream> stream;
     if (peer->is_sealed)
         stream = std::make_unique<sealed_stream>(
             std::move(socket),
-            sealed_stream::keys{secrets.frame_send_key, secrets.frame_receive_key}, *options_.time,
-            options_.keys_live);
+            sealed_stream::keys{secrets.frame_send_key, secrets.frame_receive_key},
+            *options_.links.time, options_.keys_live);
     else
         stream = std::make_unique<plain_stream>(std::move(socket));
     streams_.open(*peer, std::move(stream));
-    if (!peer->frames_announced)
-        peer->give_up_at.reset();
+    if (!peer->parting.frames_announced)
+        peer->parting.give_up_at.reset();
 }
 
-void ucx_node::peer_accepted(const peer_ptr& peer) {
+void linked_endpoint::peer_accepted(const peer_ptr& peer) {
     result<void> connected;
     if (peer->stream != nullptr) {
         peer->info.over = peer->is_sealed ? "tcp, sealed" : "tcp";
         // Its connection for frames comes now, or the peer goes.
-        peer->give_up_at = options_.time->now() + options_.connect_timeout;
+        peer->parting.give_up_at = options_.links.time->now() + options_.connect_timeout;
         due_.watching = true;
     } else {
         std::lock_guard worker{worker_lock_};
@@ -61,39 +64,39 @@ void ucx_node::peer_accepted(const peer_ptr& peer) {
     collect();
 }
 
-void ucx_node::peer_said_alive(const peer_ptr& peer) {
+void linked_endpoint::peer_said_alive(const peer_ptr& peer) {
     reports_.add([n = peer->info.node](endpoint_listener& l) { l.peer_alive(n); });
 }
 
-void ucx_node::peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) {
-    if (is_closing() && peer->has_said_wired) {
+void linked_endpoint::peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) {
+    if (is_closing() && peer->wired.is_told) {
         take_down(peer, error{errc::cancelled, "both ends have closed"});
         return;
     }
-    peer->frames_announced = frames;
-    peer->give_up_at = options_.time->now() + options_.drain_timeout;
+    peer->parting.frames_announced = frames;
+    peer->parting.give_up_at = options_.links.time->now() + options_.links.drain_timeout;
     due_.watching = true;
-    look_after_peers(options_.time->now());
+    look_after_peers(options_.links.time->now());
 }
 
-void ucx_node::peer_ended(const peer_ptr& peer, const error& why) {
-    if (peer->has_said_goodbye) {
+void linked_endpoint::peer_ended(const peer_ptr& peer, const error& why) {
+    if (peer->parting.has_said_goodbye) {
         take_down(peer, error{errc::cancelled, "it has answered the goodbye"});
         return;
     }
     take_down(peer, why);
 }
 
-void ucx_node::connect_failed(const std::string& address, const error& why) {
+void linked_endpoint::connect_failed(const std::string& address, const error& why) {
     reports_.add([address, why](endpoint_listener& l) { l.connect_failed(address, why); });
 }
 
 // UCX sends frames one after another, so frames behind a large one wait, heartbeats too; the control connection does not.
 // The progress thread does not sleep long while frames are under way. A peer with stuck frames is not told: its heartbeats
 // then give this node up.
-void ucx_node::say_alive(time_point now) {
+void linked_endpoint::say_alive(time_point now) {
     pace_.said_alive(now);
-    std::unordered_map<const ucx_peer*, frames_under_way> sending;
+    std::unordered_map<const peer_state*, frames_under_way> sending;
     {
         std::lock_guard worker{worker_lock_};
         if (links_.sender().in_flight() > 0)
@@ -104,38 +107,38 @@ void ucx_node::say_alive(time_point now) {
             if (const auto frames = peer->stream->sender().under_way())
                 sending.emplace(peer.get(), *frames);
     // The peer may wait for memory as long as this node would.
-    const duration allowance = options_.memory_timeout + send_allowance;
+    const duration allowance = options_.links.memory_timeout + send_allowance;
     for (const auto& [node, peer] : peers_)
         if (const auto frames = sending.find(peer.get());
             frames != sending.end() && !peer->sending.is_stuck(frames->second, allowance, now))
             control_.say(*peer, alive_message{});
 }
 
-void ucx_node::say_wired() {
+void linked_endpoint::say_wired() {
     due_.wiring = false;
     std::lock_guard worker{worker_lock_};
     for (const auto& [node, peer] : peers_) {
-        if (peer->has_said_wired)
+        if (peer->wired.is_told)
             continue;
-        peer->has_said_wired = peer->is_wired;
-        if (peer->is_wired)
+        peer->wired.is_told = peer->wired.here;
+        if (peer->wired.here)
             control_.say(*peer, wired_message{});
         else
             due_.wiring = true;
     }
 }
 
-void ucx_node::look_after_peers(time_point now) {
+void linked_endpoint::look_after_peers(time_point now) {
     std::vector<std::pair<peer_ptr, error>> over;
     due_.watching = false;
     for (const auto& [node, peer] : peers_) {
-        if (!peer->give_up_at)
+        if (!peer->parting.give_up_at)
             continue;
-        const bool has_all = peer->frames_announced && peer->has_said_wired &&
-                             peer->frames_received() >= *peer->frames_announced;
+        const bool has_all = peer->parting.frames_announced && peer->wired.is_told &&
+                             peer->frames_received() >= *peer->parting.frames_announced;
         if (has_all)
             over.emplace_back(peer, error{errc::cancelled, "it was stopped"});
-        else if (*peer->give_up_at <= now)
+        else if (*peer->parting.give_up_at <= now)
             over.emplace_back(peer, error{errc::lost, "the connection to it at " +
                                                           peer->info.address + " has failed"});
         else
@@ -146,7 +149,7 @@ void ucx_node::look_after_peers(time_point now) {
 }
 
 // `peer` is a copy: the caller's may belong to the connection that is dropped here.
-void ucx_node::take_down(peer_ptr peer, const error& why) {
+void linked_endpoint::take_down(peer_ptr peer, const error& why) {
     const bool was_up = peers_.remove(peer);
     const auto unsent = peer->queue.clear(); // freed here, outside its lock
     if (peer->stream != nullptr) {
@@ -156,7 +159,7 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
         }
         streams_.end_link(peer);
     }
-    if (peer->worker != nullptr) {
+    if (peer->ucx != nullptr && peer->ucx->worker != nullptr) {
         std::lock_guard worker{worker_lock_};
         collect();
         links_.end_link(*peer);
@@ -172,8 +175,8 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
 
 // --- the end
 
-void ucx_node::begin_closing() {
-    close_by_ = options_.time->now() + options_.drain_timeout;
+void linked_endpoint::begin_closing() {
+    close_by_ = options_.links.time->now() + options_.links.drain_timeout;
     control_.begin_closing();
     std::unique_lock worker{worker_lock_};
     for (const peer_ptr& peer : links_.all())
@@ -185,8 +188,8 @@ void ucx_node::begin_closing() {
 }
 
 // False when nothing is left to wait for.
-bool ucx_node::continue_closing() {
-    const time_point now = options_.time->now();
+bool linked_endpoint::continue_closing() {
+    const time_point now = options_.links.time->now();
     const auto awaits_frames = [](const auto& entry) {
         return entry.second->stream != nullptr && !entry.second->stream->is_open();
     };
@@ -197,10 +200,10 @@ bool ucx_node::continue_closing() {
         if (peer->stream != nullptr)
             streams_.flush(*peer); // is_drained() below may have kept a sender from it before
         std::lock_guard worker{worker_lock_};
-        if (peer->has_failed || (peer->frames_announced && peer->has_said_wired)) {
+        if (peer->has_failed || (peer->parting.frames_announced && peer->wired.is_told)) {
             failed.push_back(peer);
-        } else if (!peer->has_said_goodbye && peer->has_said_wired && peer->is_drained()) {
-            peer->has_said_goodbye = true;
+        } else if (!peer->parting.has_said_goodbye && peer->wired.is_told && peer->is_drained()) {
+            peer->parting.has_said_goodbye = true;
             control_.say(*peer, goodbye_message{peer->frames_sent()});
         }
     }
@@ -210,13 +213,13 @@ bool ucx_node::continue_closing() {
     return !peers_.empty() && now < *close_by_;
 }
 
-void ucx_node::abandon_everything() {
+void linked_endpoint::abandon_everything() {
     while (!peers_.empty())
         take_down(peer_ptr{peers_.begin()->second},
                   error{errc::lost, "it has not answered the goodbye"});
     reports_.drop();
     std::lock_guard worker{worker_lock_};
-    links_.abandon(options_.time->now() + abandon_time);
+    links_.abandon(options_.links.time->now() + abandon_time);
 }
 
 } // namespace troupe

@@ -1,5 +1,5 @@
 // The endpoint itself: the progress thread that moves control messages and frames, and the methods that other threads
-// call. make_ucx_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do
+// call. make_node_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do
 // not know each other, and takes the worker lock for them.
 //
 // Locks, in the order in which they are taken: worker lock (UCX), that of a peer's stream, that of its queue; those of what
@@ -15,22 +15,24 @@
 #include <optional>
 #include <thread>
 
-#include "transport/ucx/control_plane.hpp"
-#include "transport/ucx/endpoint_counters.hpp"
-#include "transport/ucx/progress_inbox.hpp"
-#include "transport/ucx/progress_pace.hpp"
-#include "transport/ucx/report_queue.hpp"
-#include "transport/ucx/stream_links.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/node/control_plane.hpp"
+#include "transport/node/endpoint_counters.hpp"
+#include "transport/node/link_means.hpp"
+#include "transport/node/node_endpoint.hpp"
+#include "transport/node/progress_inbox.hpp"
+#include "transport/node/progress_pace.hpp"
+#include "transport/node/report_queue.hpp"
+#include "transport/node/up_peers.hpp"
+#include "transport/tcp/stream_links.hpp"
 #include "transport/ucx/ucx_links.hpp"
-#include "transport/ucx/up_peers.hpp"
 
 namespace troupe {
 
-class ucx_node final : public endpoint, private control_events {
+class linked_endpoint final : public endpoint, private control_events {
   public:
-    ucx_node(ucx_options options, const socket_address& listen, std::unique_ptr<ucx_means> means);
-    ~ucx_node() override { close(); }
+    linked_endpoint(endpoint_options options, const socket_address& listen,
+                    std::unique_ptr<link_means> means);
+    ~linked_endpoint() override { close(); }
 
     result<void> start(endpoint_listener& listener) override;
     std::string address() const override { return control_.address(); }
@@ -43,7 +45,7 @@ class ucx_node final : public endpoint, private control_events {
     endpoint_statistics statistics() const override { return counters_.read(); }
 
   private:
-    using peer_ptr = std::shared_ptr<ucx_peer>;
+    using peer_ptr = std::shared_ptr<peer_state>;
 
     // --- any thread
     void kick(const peer_ptr& peer);
@@ -68,7 +70,7 @@ class ucx_node final : public endpoint, private control_events {
     void abandon_everything();
     bool is_closing() const noexcept { return close_by_.has_value(); }
 
-    result<void> route_found(const peer_ptr& peer, ucx_route route) override;
+    result<void> route_found(const peer_ptr& peer, link_route route) override;
     void frames_connected(const peer_ptr& peer, file_descriptor socket,
                           const session_secrets& secrets) override;
     void peer_accepted(const peer_ptr& peer) override;
@@ -77,9 +79,10 @@ class ucx_node final : public endpoint, private control_events {
     void peer_ended(const peer_ptr& peer, const error& why) override;
     void connect_failed(const std::string& address, const error& why) override;
 
-    const ucx_options options_;
+    const endpoint_options options_;
     poll_set poll_;
     std::mutex worker_lock_;
+    const std::unique_ptr<link_means> means_;
     ucx_links links_;      // guarded by the worker lock
     stream_links streams_; // flush() by any thread, all else by the progress thread
     up_peers peers_;

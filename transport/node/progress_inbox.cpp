@@ -1,11 +1,11 @@
-#include "transport/ucx/progress_inbox.hpp"
+#include "transport/node/progress_inbox.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <utility>
 
-#include "transport/ucx/ucx_peer.hpp"
+#include "transport/peer_state.hpp"
 
 namespace troupe {
 

@@ -9,27 +9,30 @@
 #include <memory>
 #include <optional>
 
-#include "transport/ucx/memory_mark.hpp"
-#include "transport/ucx/routes.hpp"
+#include "transport/node/memory_mark.hpp"
+#include "transport/node/routes.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
 namespace troupe {
 
-class ucx_means {
+// UCX's part of this route, which is not TCP.
+ucx_transport ucx_transport_of(link_route route);
+
+class link_means {
   public:
     // Also opens the context of the likeliest transport, so that problems of UCX show at once.
-    static result<std::unique_ptr<ucx_means>> find(ucx_transports asked, bool loopback_only);
+    static result<std::unique_ptr<link_means>> find(link_transports asked, bool loopback_only);
 
-    const ucx_routes& routes() const noexcept { return routes_; }
+    const link_routes& routes() const noexcept { return routes_; }
     std::optional<memory_mark> mark() const;
 
-    // The context of this transport, which is not TCP; owned by this object.
-    result<ucx_context*> context(ucx_route route);
+    // The context of this transport; owned by this object.
+    result<ucx_context*> context(ucx_transport over);
 
   private:
-    ucx_means() = default;
+    link_means() = default;
 
-    ucx_routes routes_;
+    link_routes routes_;
     std::optional<own_memory_mark> mark_; // set if shared memory is among the transports
     std::array<std::unique_ptr<ucx_context>, 2> contexts_; // by transport
 };

@@ -1,11 +1,13 @@
 // The part of the control plane that takes the peers' messages.
-#include "transport/ucx/control_plane.hpp"
+#include "transport/node/control_plane.hpp"
 
 #include <utility>
 
 #include "transport/handshake/admission.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
-#include "transport/ucx/ucx_means.hpp"
+#include "transport/node/link_means.hpp"
+#include "transport/node/node_endpoint.hpp"
+#include "transport/tcp/frame_stream.hpp"
+#include "transport/ucx/ucx_link.hpp"
 
 namespace troupe {
 
@@ -48,7 +50,7 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     }
     if (c.side == handshake_side::acceptor)
         say_hello(c);
-    ucx_peer& peer = *c.peer;
+    peer_state& peer = *c.peer;
     if (proven->node == self_.node)
         return end(c.id, error{errc::refused, "this address is the node itself"});
     peer.info = *proven;
@@ -61,7 +63,7 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     if (c.has_other_ucx && !(hello.tcp && means_.routes().tcp))
         return end(c.id, other_ucx(hello.ucx));
     if (c.routes.shared_memory && means_.routes().shared_memory && is_seen(*hello.memory)) {
-        const auto ready = events_.route_found(c.peer, ucx_route::shared_memory);
+        const auto ready = events_.route_found(c.peer, link_route::shared_memory);
         if (!ready && !means_.routes().tcp)
             return give_up(c, ready.failure());
         if (!ready)
@@ -89,23 +91,23 @@ void control_plane::admit(connection& c, const sight_message& sight) {
     if (!route)
         return end(c.id, route.failure());
     // Called before the address is sent: the peer's first frame may overtake its own messages.
-    if (*route != ucx_route::shared_memory)
+    if (*route != link_route::shared_memory)
         if (const auto ready = events_.route_found(c.peer, *route); !ready)
             return give_up(c, ready.failure());
-    if (*route == ucx_route::tcp) {
+    if (*route == link_route::tcp) {
         c.peer->is_sealed = seals(c) || c.seals_there;
         if (c.peer->is_sealed && (c.plain_there || options_.seals == sealing::never))
             return end(c.id, other_sealing(c.seals_there));
         return judge(c);
     }
     c.state = phase::worker;
-    c.wire->send(worker_message{c.peer->worker->address()});
+    c.wire->send(worker_message{c.peer->ucx->worker->address()});
 }
 
 void control_plane::admit(connection& c, const worker_message& worker) {
     if (c.state != phase::worker)
         return end(c.id, error{errc::protocol, "a worker out of turn"});
-    c.peer->worker_address = worker.address;
+    c.peer->ucx->peers_worker = worker.address;
     judge(c);
 }
 
@@ -149,7 +151,7 @@ void control_plane::admit(connection& c, alive_message) {
 void control_plane::admit(connection& c, wired_message) {
     if (c.state != phase::up)
         return end(c.id, error{errc::protocol, "a Wired out of turn"});
-    c.peer->remote_is_wired = true;
+    c.peer->wired.there = true;
 }
 
 // On the first connection an acceptor asks for the second one, on which a connector says of which pair it is.

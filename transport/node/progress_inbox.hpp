@@ -20,12 +20,12 @@
 
 namespace troupe {
 
-struct ucx_peer;
+struct peer_state;
 
 class progress_inbox {
   public:
     using command = std::function<void()>;
-    using peer_ptr = std::shared_ptr<ucx_peer>;
+    using peer_ptr = std::shared_ptr<peer_state>;
 
     struct contents {
         std::vector<command> commands; // in the order in which they were asked for

@@ -1,11 +1,11 @@
-#include "transport/ucx/control_plane.hpp"
+#include "transport/node/control_plane.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "transport/ucx/ucx_endpoint.hpp"
-#include "transport/ucx/ucx_means.hpp"
+#include "transport/node/link_means.hpp"
+#include "transport/node/node_endpoint.hpp"
 
 namespace troupe {
 
@@ -33,8 +33,8 @@ error overdue_error(const control_connection& wire, duration waited) {
 
 } // namespace
 
-control_plane::control_plane(const ucx_options& options, const socket_address& listen,
-                             const ucx_means& means, control_events& events, poll_set& poll)
+control_plane::control_plane(const endpoint_options& options, const socket_address& listen,
+                             const link_means& means, control_events& events, poll_set& poll)
     : options_{options},
       listen_address_{listen}, means_{means}, events_{events}, poll_{poll}, self_{options.self} {}
 
@@ -66,7 +66,7 @@ void control_plane::connect(const std::string& address) {
     c.target = address;
 }
 
-void control_plane::say(const ucx_peer& peer, const control_message& message) {
+void control_plane::say(const peer_state& peer, const control_message& message) {
     connection* const c = connections_.find_up(peer.info.node);
     // One sign of life is enough for a peer that does not read.
     if (c == nullptr ||
@@ -76,12 +76,12 @@ void control_plane::say(const ucx_peer& peer, const control_message& message) {
     watch(*c);
 }
 
-void control_plane::say_given_up(const ucx_peer& peer, const error& why) {
+void control_plane::say_given_up(const peer_state& peer, const error& why) {
     if (connection* const c = connections_.find(peer))
         c->wire->send(given_up_message{why.message()});
 }
 
-void control_plane::drop(const ucx_peer& peer, const error& why) {
+void control_plane::drop(const peer_state& peer, const error& why) {
     if (const connection* const found = connections_.find(peer))
         report_failure(connections_.take(found->id), why);
 }
@@ -103,7 +103,7 @@ control_plane::connection& control_plane::add(file_descriptor socket, handshake_
         std::move(socket), side,
         side == handshake_side::acceptor ? keys.all() : std::vector{*keys.offered_by(self_.role)});
     c.side = side;
-    c.heard_at = options_.time->now();
+    c.heard_at = options_.links.time->now();
     c.deadline = c.heard_at + timeout;
     connection& added = connections_.add(std::move(c));
     watch(added, true);
@@ -137,7 +137,7 @@ void control_plane::accept_waiting() {
 
 void control_plane::pause_listening() {
     poll_.change(listening_.get(), listening_id, readiness::none);
-    listens_again_at_ = options_.time->now() + listen_pause;
+    listens_again_at_ = options_.links.time->now() + listen_pause;
 }
 
 // Drops the connection that has waited longest without proof of the key, as nodes with the key prove it at once; where all
@@ -157,7 +157,7 @@ bool control_plane::make_room() {
         return true;
     }
     const connection* const silent = connections_.longest_silent(true);
-    if (silent == nullptr || options_.time->now() - silent->heard_at < silence_max)
+    if (silent == nullptr || options_.links.time->now() - silent->heard_at < silence_max)
         return false;
     say_crowd(unfinished, "that says nothing");
     end(silent->id, error{errc::refused, "it says nothing, and others wait"});
@@ -196,7 +196,7 @@ void control_plane::on_ready(std::uint64_t id) {
         return arrived.empty() ? hand_over(*c, connections_.find(c->first)->peer)
                                : end(id, error{errc::protocol, "a message in the place of frames"});
     if (!arrived.empty())
-        c->heard_at = options_.time->now();
+        c->heard_at = options_.links.time->now();
     for (const control_message& message : arrived)
         if ((c = connections_.find(id)) != nullptr)
             std::visit([&](const auto& m) { admit(*c, m); }, message);
@@ -213,7 +213,7 @@ void control_plane::on_ready(std::uint64_t id) {
 }
 
 void control_plane::say_hello(connection& c) {
-    c.peer = std::make_shared<ucx_peer>(options_.bounds);
+    c.peer = std::make_shared<peer_state>(options_.bounds);
     c.peer->send_token = c.wire->secrets().send_token;
     c.peer->receive_token = c.wire->secrets().receive_token;
     c.wire->send(hello_message{self_, options_.identity.prove(c.wire->secrets().name, c.side),
@@ -236,7 +236,7 @@ bool control_plane::seals(const connection& c) const {
 
 void control_plane::become_up(connection& c) {
     c.state = phase::up;
-    const std::shared_ptr<ucx_peer> peer = c.peer;
+    const std::shared_ptr<peer_state> peer = c.peer;
     if (peer->stream != nullptr && c.side == handshake_side::acceptor)
         c.wire->send(frames_message{peer->receive_token});
     events_.peer_accepted(peer);
@@ -247,7 +247,7 @@ void control_plane::become_up(connection& c) {
 // The connection accepted instead may be one whose hello has not been read yet. Then this one waits for it, with its socket
 // unwatched, so that a second connection is dropped silently.
 void control_plane::end_duplicate(connection& c) {
-    c.peer->was_declined = true;
+    c.peer->wired.declined = true;
     if (connections_.has_other(c)) {
         end(c.id, duplicate_error());
         return;
@@ -264,7 +264,7 @@ void control_plane::connect_frames(const connection& c) {
     add(std::move(*socket), handshake_side::connector, options_.connect_timeout).first = c.id;
 }
 
-void control_plane::hand_over(connection& c, std::shared_ptr<ucx_peer> peer) {
+void control_plane::hand_over(connection& c, std::shared_ptr<peer_state> peer) {
     const int descriptor = c.wire->descriptor();
     auto socket = c.wire->take_socket();
     if (!socket)
@@ -283,7 +283,7 @@ void control_plane::end(std::uint64_t id, const error& why) {
     if (c.state == phase::proof && c.side == handshake_side::acceptor)
         ++refused_;
     if (c.peer != nullptr && c.state <= phase::worker)
-        c.peer->was_declined = true; // without its worker's address it was never accepted
+        c.peer->wired.declined = true; // without its worker's address it was never accepted
     if (c.peer != nullptr)
         events_.peer_ended(c.peer, why);
     report_failure(c, why);

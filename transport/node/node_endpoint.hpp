@@ -16,17 +16,17 @@
 #include <memory>
 #include <string>
 
-#include "schemas/base/time_source.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/handshake/cluster_keys.hpp"
 #include "transport/handshake/identity.hpp"
+#include "transport/link_settings.hpp"
 #include "transport/send_window.hpp"
 #include "transport/tcp/sealed_stream.hpp"
 
 namespace troupe {
 
 // The transports that frames may travel over.
-enum class ucx_transports : std::uint8_t {
+enum class link_transports : std::uint8_t {
     automatic, // the best one for each peer
     shm,       // shared memory only: peers on other machines are refused
     tcp,       // TCP only
@@ -43,49 +43,42 @@ enum class sealing : std::uint8_t {
 // The means by which a process reaches the nodes of a cluster.
 struct link_access {
     cluster_keys keys; // with one for its role; none at all for nodes on loopback addresses
-    ucx_transports transports = ucx_transports::automatic;
+    link_transports transports = link_transports::automatic;
     sealing seals = sealing::between_machines;
 };
 
-struct ucx_options {
+struct endpoint_options {
     // The name must be set; the address is where to listen, HOST:PORT, port 0 for a free one. The node's id is that of the
     // identity, which is drawn for each endpoint.
     peer_info self;
     node_identity identity;
     // At all times one for the node's role; none at all on a loopback address only.
     std::shared_ptr<const key_ring> keys = std::make_shared<key_ring>(cluster_keys{});
-    memory_pool* pool = nullptr; // memory for received tensors; must outlive every received frame
-    const time_source* time = nullptr; // for time-outs; must outlive the endpoint
-    ucx_transports transports = ucx_transports::automatic;
+    link_settings links; // pool and time must be set
+    link_transports transports = link_transports::automatic;
     sealing seals = sealing::between_machines;
     sealed_stream::key_lifetime keys_live = {};         // of sealed frames
     duration connect_timeout = std::chrono::seconds{5}; // from connect() to peer_up
     // Time for a peer to identify itself, once connected.
     duration handshake_timeout = std::chrono::seconds{3};
-    duration drain_timeout = std::chrono::seconds{5}; // of close(), for queued frames
-    // Time for the pool to get room for a frame; after that its peer is lost.
-    duration memory_timeout = std::chrono::seconds{30};
     // Time for which the progress thread polls before it sleeps.
     duration spin = std::chrono::microseconds{30};
     // The longest yield with which the thread goes on polling: after a longer one, another thread keeps the processor.
     duration yield_max = std::chrono::milliseconds{1};
-    // Rounds of progress after its last news in which a peer's worker is polled every time; then only in its turn.
-    std::uint64_t busy_rounds = 1000;
     // Incoming connections that are not up; for one more, the oldest without proof of the key goes, or one that stalls.
     std::size_t handshakes_max = 64;
     send_bounds bounds;
-    std::uint64_t backlog_bytes_max = limits::peer_backlog_bytes_max; // per peer
     // For people: a sentence for each action of the endpoint towards unknown peers. Called on the progress thread and must
     // only pass it on, without blocking. May be empty.
     std::function<void(const std::string&)> log = {};
 };
 
-// Checks that this machine has the transports asked for, as far as possible without an endpoint (ucx_means.cpp): else
+// Checks that this machine has the transports asked for, as far as possible without an endpoint (link_means.cpp): else
 // errc::usage.
-result<void> check_transports(ucx_transports asked);
+result<void> check_transports(link_transports asked);
 
 // Errors: errc::usage for an address that is not HOST:PORT or needs a key, and for RDMA without a device; errc::io if UCX
 // cannot start. The port is opened by start().
-result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options);
+result<std::unique_ptr<endpoint>> make_node_endpoint(endpoint_options options);
 
 } // namespace troupe

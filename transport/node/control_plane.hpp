@@ -13,36 +13,37 @@
 #include <string>
 #include <vector>
 
+#include "transport/node/connection_table.hpp"
 #include "transport/tcp/poll_set.hpp"
-#include "transport/ucx/connection_table.hpp"
 
 namespace troupe {
 
-struct ucx_options;
-class ucx_means;
+struct endpoint_options;
+class link_means;
 
 // Events that the control plane reports to its node. Called from within its methods.
 class control_events {
   public:
     virtual ~control_events() = default;
     // Gives the peer its worker, or its stream: its frames may begin to arrive.
-    virtual result<void> route_found(const std::shared_ptr<ucx_peer>& peer, ucx_route route) = 0;
+    virtual result<void> route_found(const std::shared_ptr<peer_state>& peer, link_route route) = 0;
     // The connection for frames of a peer that is up, where they travel over TCP.
-    virtual void frames_connected(const std::shared_ptr<ucx_peer>& peer, file_descriptor socket,
+    virtual void frames_connected(const std::shared_ptr<peer_state>& peer, file_descriptor socket,
                                   const session_secrets& secrets) = 0;
-    virtual void peer_accepted(const std::shared_ptr<ucx_peer>& peer) = 0;
-    virtual void peer_said_alive(const std::shared_ptr<ucx_peer>& peer) = 0;
-    virtual void peer_said_goodbye(const std::shared_ptr<ucx_peer>& peer, std::uint64_t frames) = 0;
+    virtual void peer_accepted(const std::shared_ptr<peer_state>& peer) = 0;
+    virtual void peer_said_alive(const std::shared_ptr<peer_state>& peer) = 0;
+    virtual void peer_said_goodbye(const std::shared_ptr<peer_state>& peer,
+                                   std::uint64_t frames) = 0;
     // A proven peer, accepted or not, has ended; no event about it follows.
-    virtual void peer_ended(const std::shared_ptr<ucx_peer>& peer, const error& why) = 0;
+    virtual void peer_ended(const std::shared_ptr<peer_state>& peer, const error& why) = 0;
     virtual void connect_failed(const std::string& address, const error& why) = 0;
 };
 
 class control_plane {
   public:
     // Ids that `poll` reports from first_id on, below those of ucx_links, are for this object.
-    control_plane(const ucx_options& options, const socket_address& listen, const ucx_means& means,
-                  control_events& events, poll_set& poll);
+    control_plane(const endpoint_options& options, const socket_address& listen,
+                  const link_means& means, control_events& events, poll_set& poll);
 
     static constexpr std::uint64_t first_id = 16;
 
@@ -53,11 +54,11 @@ class control_plane {
 
     void connect(const std::string& address);
     // To a peer that is up; nothing to another.
-    void say(const ucx_peer& peer, const control_message& message);
+    void say(const peer_state& peer, const control_message& message);
     // Tells the peer why it is given up, before drop(); does not wait for it.
-    void say_given_up(const ucx_peer& peer, const error& why);
+    void say_given_up(const peer_state& peer, const error& why);
     // Ends the peer's connection. If it is not up, only a caller of connect() is notified.
-    void drop(const ucx_peer& peer, const error& why);
+    void drop(const peer_state& peer, const error& why);
     // No peer comes up any more: ends the connections that are not up, without notifying the node. Those that have come in
     // and may be for frames of a peer that is up stay, until stop_listening().
     void begin_closing();
@@ -93,7 +94,7 @@ class control_plane {
     bool seals(const connection& c) const; // frames over TCP
     void judge(connection& c);             // accepts it or not, if that is this node's to decide
     void connect_frames(const connection& c);
-    void hand_over(connection& c, std::shared_ptr<ucx_peer> peer);
+    void hand_over(connection& c, std::shared_ptr<peer_state> peer);
     void give_up(connection& c, const error& why); // tells the peer why
     void say_no_memory(const error& why);
     void become_up(connection& c);
@@ -102,9 +103,9 @@ class control_plane {
     // Reports the failure of a connect(), if the connection comes from one.
     void report_failure(const connection& c, const error& why);
 
-    const ucx_options& options_;
+    const endpoint_options& options_;
     const socket_address listen_address_;
-    const ucx_means& means_;
+    const link_means& means_;
     control_events& events_;
     poll_set& poll_;
     peer_info self_;
