@@ -50,8 +50,9 @@ struct peer_state : std::enable_shared_from_this<peer_state> {
     } wired;
     send_progress sending;
     struct {
-        // Deadline for the control connection to report a reason.
+        // Deadline for the control connection to report a reason; after it this one holds, or that the link has failed.
         std::optional<time_point> give_up_at;
+        std::optional<error> reason;
         // Number of frames that it has sent, announced by its goodbye.
         std::optional<std::uint64_t> frames_announced;
         // This node has said goodbye; the peer answers by closing.

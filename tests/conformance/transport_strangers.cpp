@@ -1,6 +1,8 @@
 // Strangers at the port of a node: garbage, silence, crowds, recorded openings; and peers with the key that stall.
 #include <boost/test/unit_test.hpp>
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -46,6 +48,38 @@ std::vector<std::byte> read_exactly(const file_descriptor& s, std::size_t wanted
     BOOST_TEST_REQUIRE(recv(s.get(), bytes.data(), wanted, MSG_WAITALL) ==
                        static_cast<ssize_t>(wanted));
     return bytes;
+}
+
+// A socket with this address of loopback, connected to the node, as begin_connect makes them.
+int connection_from(const char* host, const node& to) {
+    const auto address = resolve(to.end->address()).value();
+    sockaddr_in from{};
+    from.sin_family = AF_INET;
+    BOOST_TEST_REQUIRE(inet_pton(AF_INET, host, &from.sin_addr) == 1);
+    const int s = socket(AF_INET, SOCK_STREAM, 0);
+    BOOST_TEST_REQUIRE(bind(s, reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0);
+    BOOST_TEST_REQUIRE(
+        connect(s, reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0);
+    BOOST_TEST_REQUIRE(fcntl(s, F_SETFL, O_NONBLOCK) == 0);
+    return s;
+}
+
+// Proves the key, says hello and hears the node's; says no more.
+void say_hello(node_world& w, control_connection& c) {
+    std::vector<control_message> arrived;
+    const auto advance_until = [&](auto is_there) {
+        BOOST_TEST_REQUIRE(w.wait_for([&] {
+            (void)c.advance(arrived);
+            return is_there();
+        }));
+    };
+    advance_until([&] { return c.proven(); });
+    hello_message hello{{{}, "stalled", "127.0.0.1:1"}};
+    hello.identity = node_identity{}.prove(c.secrets().name, handshake_side::connector);
+    hello.tcp = true;
+    hello.ucx = ucx_here();
+    c.send(hello);
+    advance_until([&] { return !arrived.empty(); });
 }
 
 } // namespace
@@ -161,27 +195,30 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_stalls_keeps_nobody_out) {
     for (std::uint64_t i = 0; i < 4; ++i) {
         stalled.emplace_back(begin_connect(resolve(a.end->address()).value()).value(),
                              handshake_side::connector, test_keys);
-        std::vector<control_message> arrived;
-        const auto advance_until = [&](auto is_there) {
-            BOOST_TEST_REQUIRE(w.wait_for([&] {
-                (void)stalled.back().advance(arrived);
-                return is_there();
-            }));
-        };
-        advance_until([&] { return stalled.back().proven(); });
-        hello_message hello{{{}, "stalled", "127.0.0.1:1"}};
-        hello.identity =
-            node_identity{}.prove(stalled.back().secrets().name, handshake_side::connector);
-        hello.tcp = true;
-        hello.ucx = ucx_here();
-        stalled.back().send(hello);
-        advance_until([&] { return !arrived.empty(); });
+        say_hello(w, stalled.back());
     }
     for (const char* name : {"b", "c"}) {
         node other = w.add(name);
         w.join(other, a);
     }
     BOOST_TEST(sentences == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_crowd_from_one_address_leaves_room_for_others) {
+    shm_world w;
+    node a = w.add_with({.name = "a", .handshakes_max = 8});
+    std::vector<control_connection> crowd;
+    for (int i = 0; i < 8; ++i) {
+        crowd.emplace_back(file_descriptor{connection_from("127.0.0.2", a)},
+                           handshake_side::connector, test_keys);
+        say_hello(w, crowd.back());
+    }
+    // Before any of them has been silent for long.
+    node b = w.add("b");
+    const auto begun = std::chrono::steady_clock::now();
+    b.end->connect(a.end->address());
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->ups().size() == 1; }));
+    BOOST_TEST((std::chrono::steady_clock::now() - begun < 400ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -126,6 +126,20 @@ BOOST_AUTO_TEST_CASE(a_malformed_frame_costs_its_sender_the_connection) {
     }); // no descriptor
 }
 
+// A process that is killed amid a write leaves what no rightful node sends.
+BOOST_AUTO_TEST_CASE(the_end_of_a_process_is_told_before_the_half_frame_that_it_leaves) {
+    shm_world w;
+    node a = w.add("a");
+    hostile_peer killed{w, a};
+    killed.advance_until([&] { return a.heard->ups().size() == 1; });
+    const auto bytes = killed.rightful(*conformance::numbered_frame(w.pool, 5), 9);
+    killed.send(bytes, {});
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return a.end->statistics().frames_malformed == 1; }));
+    killed.control.reset();
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
+    BOOST_TEST((a.heard->downs()[0].second == errc::lost));
+}
+
 BOOST_AUTO_TEST_CASE(a_malformed_frame_before_the_verdict_is_a_failed_connect) {
     shm_world w;
     node a = w.add("a");

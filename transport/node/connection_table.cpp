@@ -67,13 +67,49 @@ std::size_t connection_table::waiting() const {
         std::ranges::count_if(all_, [](const auto& entry) { return entry.second.is_waiting(); }));
 }
 
-peer_connection* connection_table::longest_silent(bool has_proof) {
+// The longest silent of these in the group that has most of them, if they are more than `share`.
+template <class Counts, class Group>
+peer_connection* connection_table::of_largest(std::size_t share, Counts counts, Group group_of) {
+    std::map<decltype(group_of(std::declval<const peer_connection&>())), std::size_t> sizes;
+    for (const auto& [id, c] : all_)
+        if (c.is_waiting() && counts(c))
+            ++sizes[group_of(c)];
     peer_connection* found = nullptr;
-    for (auto& [id, c] : all_)
-        if (c.is_waiting() && (c.state != connection_phase::proof) == has_proof &&
-            (found == nullptr || c.heard_at < found->heard_at))
-            found = &c;
+    std::size_t most = share + 1;
+    for (auto& [id, c] : all_) {
+        if (!c.is_waiting() || !counts(c))
+            continue;
+        const std::size_t size = sizes[group_of(c)];
+        if (size < most || (size == most && found != nullptr && c.heard_at >= found->heard_at))
+            continue;
+        found = &c;
+        most = size;
+    }
     return found;
+}
+
+peer_connection* connection_table::longest_silent(bool has_proof) {
+    return of_largest(
+        0,
+        [&](const peer_connection& c) { return (c.state != connection_phase::proof) == has_proof; },
+        [](const peer_connection& c) { return c.network; });
+}
+
+peer_connection* connection_table::beyond_share(std::size_t share, const std::string& network) {
+    const auto has_proof = [](const peer_connection& c) {
+        return c.state != connection_phase::proof;
+    };
+    const auto is_elsewhere = [&](const peer_connection& c) {
+        return has_proof(c) && c.network != network;
+    };
+    const auto key_for = [](const peer_connection& c) { return c.wire->secrets().key_for; };
+    const auto has_narrow_key = [&](const peer_connection& c) {
+        return has_proof(c) && key_for(c).value_or(peer_role::member) != peer_role::member;
+    };
+    if (const auto found =
+            of_largest(share, is_elsewhere, [](const peer_connection& c) { return c.network; }))
+        return found;
+    return of_largest(share, has_narrow_key, key_for);
 }
 
 std::vector<std::uint64_t> connection_table::duplicates_of(node_id node) const {

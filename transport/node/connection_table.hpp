@@ -29,21 +29,27 @@ enum class connection_phase : std::uint8_t {
     up,
 };
 
+// The peer's side, as its hello says.
+struct peer_claims {
+    link_routes routes{};
+    bool has_other_ucx = false; // another version than this process
+    bool seals = false;         // it would seal frames over TCP
+    bool plain = false;         // it was told to seal none
+};
+
 struct peer_connection {
     std::uint64_t id = 0;
     std::unique_ptr<control_connection> wire;
     handshake_side side{};
     connection_phase state = connection_phase::proof;
     std::string target;  // argument of connect()
+    std::string network; // where one that has come in comes from (network_of)
     time_point heard_at; // when it began, or its last message came
     time_point deadline;
     std::shared_ptr<peer_state> peer; // set from this side's hello on
     std::uint64_t first =
-        0; // of a connection for frames that this side has begun: the pair's first one
-    link_routes routes{}; // the peer's, set from sight on; likewise the next four
-    bool has_other_ucx = false;
-    bool seals_there = false; // the peer would seal frames over TCP
-    bool plain_there = false; // it was told to seal none
+        0;            // of a connection for frames that this side has begun: the pair's first one
+    peer_claims said; // set from sight on; likewise the next one
     bool sees_memory = false; // this node sees the peer's memory mark and has a worker for it there
     bool polls_for_writing = false;
 
@@ -72,14 +78,20 @@ class connection_table {
     // True if the pair has another connection, accepted or about to be.
     bool has_other(const peer_connection& c) const;
     std::size_t waiting() const;
-    // The longest silent of those that wait, with or without proof of the key.
+    // The longest silent of those that wait, with or without proof of the key, in the network that has most of them.
     peer_connection* longest_silent(bool has_proof);
+    // The longest silent of those that wait and are more than `share`: of one network, which is not this one, or by one key
+    // for observers alone or for runs alone.
+    peer_connection* beyond_share(std::size_t share, const std::string& network);
     std::vector<std::uint64_t> duplicates_of(node_id node) const;
     // Connections that are not up: those past their deadlines, and the next deadline.
     std::vector<std::uint64_t> expired(time_point now) const;
     std::optional<time_point> next_deadline() const;
 
   private:
+    template <class Counts, class Group>
+    peer_connection* of_largest(std::size_t share, Counts counts, Group group_of);
+
     std::map<std::uint64_t, peer_connection> all_;
 };
 

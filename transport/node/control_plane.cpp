@@ -16,6 +16,7 @@ constexpr duration listen_pause = std::chrono::milliseconds{100};
 constexpr int accepted_at_once = 16; // afterwards connections that wait get their turn
 // A node goes from message to message in milliseconds; one that has proven the key and says nothing for so long may go.
 constexpr duration silence_max = std::chrono::milliseconds{500};
+constexpr std::size_t shares = 4; // of the connections that may be set up at once
 
 error duplicate_error() {
     return {errc::refused,
@@ -103,6 +104,8 @@ control_plane::connection& control_plane::add(file_descriptor socket, handshake_
         std::move(socket), side,
         side == handshake_side::acceptor ? keys.all() : std::vector{*keys.offered_by(self_.role)});
     c.side = side;
+    if (side == handshake_side::acceptor)
+        c.network = network_of(remote_address(c.wire->descriptor()));
     c.heard_at = options_.links.time->now();
     c.deadline = c.heard_at + timeout;
     connection& added = connections_.add(std::move(c));
@@ -141,7 +144,7 @@ void control_plane::pause_listening() {
 }
 
 // Drops the connection that has waited longest without proof of the key, as nodes with the key prove it at once; where all
-// have proven it, one that has gone no further for long.
+// have proven it, one that has gone no further for long, or one of a crowd that has more than its share.
 bool control_plane::make_room() {
     const std::size_t unfinished = connections_.waiting();
     if (unfinished < options_.handshakes_max)
@@ -157,10 +160,18 @@ bool control_plane::make_room() {
         return true;
     }
     const connection* const silent = connections_.longest_silent(true);
-    if (silent == nullptr || options_.links.time->now() - silent->heard_at < silence_max)
+    if (silent != nullptr && options_.links.time->now() - silent->heard_at >= silence_max) {
+        say_crowd(unfinished, "that says nothing");
+        end(silent->id, error{errc::refused, "it says nothing, and others wait"});
+        return true;
+    }
+    const connection* const greedy = connections_.beyond_share(
+        options_.handshakes_max / shares, network_of(remote_address(held_.get())));
+    if (greedy == nullptr)
         return false;
-    say_crowd(unfinished, "that says nothing");
-    end(silent->id, error{errc::refused, "it says nothing, and others wait"});
+    say_crowd(unfinished, "of those with one address or one narrow key");
+    end(greedy->id, error{errc::refused, "too many from its address, or by its key, are being set "
+                                         "up, and others wait; try again"});
     return true;
 }
 

@@ -55,14 +55,14 @@ void control_plane::admit(connection& c, const hello_message& hello) {
         return end(c.id, error{errc::refused, "this address is the node itself"});
     peer.info = *proven;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
-    c.has_other_ucx = hello.ucx != ucx_here();
-    c.seals_there = hello.seals;
-    c.plain_there = hello.plain;
-    c.routes = {hello.memory.has_value() && !c.has_other_ucx, hello.rdma && !c.has_other_ucx,
-                hello.tcp};
-    if (c.has_other_ucx && !(hello.tcp && means_.routes().tcp))
+    c.said.has_other_ucx = hello.ucx != ucx_here();
+    c.said.seals = hello.seals;
+    c.said.plain = hello.plain;
+    c.said.routes = {hello.memory.has_value() && !c.said.has_other_ucx,
+                     hello.rdma && !c.said.has_other_ucx, hello.tcp};
+    if (c.said.has_other_ucx && !(hello.tcp && means_.routes().tcp))
         return end(c.id, other_ucx(hello.ucx));
-    if (c.routes.shared_memory && means_.routes().shared_memory && is_seen(*hello.memory)) {
+    if (c.said.routes.shared_memory && means_.routes().shared_memory && is_seen(*hello.memory)) {
         const auto ready = events_.route_found(c.peer, link_route::shared_memory);
         if (!ready && !means_.routes().tcp)
             return give_up(c, ready.failure());
@@ -87,7 +87,7 @@ void control_plane::say_no_memory(const error& why) {
 void control_plane::admit(connection& c, const sight_message& sight) {
     if (c.state != phase::sight)
         return end(c.id, error{errc::protocol, "a sight out of turn"});
-    const auto route = route_between(means_.routes(), c.routes, c.sees_memory && sight.memory);
+    const auto route = route_between(means_.routes(), c.said.routes, c.sees_memory && sight.memory);
     if (!route)
         return end(c.id, route.failure());
     // Called before the address is sent: the peer's first frame may overtake its own messages.
@@ -95,9 +95,9 @@ void control_plane::admit(connection& c, const sight_message& sight) {
         if (const auto ready = events_.route_found(c.peer, *route); !ready)
             return give_up(c, ready.failure());
     if (*route == link_route::tcp) {
-        c.peer->is_sealed = seals(c) || c.seals_there;
-        if (c.peer->is_sealed && (c.plain_there || options_.seals == sealing::never))
-            return end(c.id, other_sealing(c.seals_there));
+        c.peer->is_sealed = seals(c) || c.said.seals;
+        if (c.peer->is_sealed && (c.said.plain || options_.seals == sealing::never))
+            return end(c.id, other_sealing(c.said.seals));
         return judge(c);
     }
     c.state = phase::worker;

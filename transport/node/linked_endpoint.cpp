@@ -177,7 +177,10 @@ bool linked_endpoint::make_progress() {
     }
     for (const auto& f : failures) {
         counters_.add_malformed(f.why.code() == errc::protocol ? 1 : 0);
-        take_down(f.from, f.why);
+        if (f.why.code() == errc::protocol && f.from->ucx != nullptr && peers_.has(f.from))
+            give_up_soon(*f.from, f.why);
+        else
+            take_down(f.from, f.why);
     }
     if (has_changes)
         notice_changes();
@@ -205,6 +208,14 @@ void linked_endpoint::notice_changes() {
             due_.watching = true;
         }
     }
+}
+
+// A process that is killed while it writes to shared memory leaves half a message there: that its process is gone, which the
+// control connection tells, is the better reason.
+void linked_endpoint::give_up_soon(peer_state& peer, const error& why) {
+    peer.parting.reason = why;
+    peer.parting.give_up_at = options_.links.time->now() + failure_grace;
+    due_.watching = true;
 }
 
 void linked_endpoint::poll_sockets(std::optional<duration> timeout) {

@@ -61,6 +61,7 @@ class linked_endpoint final : public endpoint, private control_events {
     void wait_for_events();
     std::optional<duration> wait_limit() const;
     void notice_changes();
+    void give_up_soon(peer_state& peer, const error& why);
     void look_after_peers(time_point now);
     void say_alive(time_point now);
     void say_wired();

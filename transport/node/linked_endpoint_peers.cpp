@@ -139,8 +139,9 @@ void linked_endpoint::look_after_peers(time_point now) {
         if (has_all)
             over.emplace_back(peer, error{errc::cancelled, "it was stopped"});
         else if (*peer->parting.give_up_at <= now)
-            over.emplace_back(peer, error{errc::lost, "the connection to it at " +
-                                                          peer->info.address + " has failed"});
+            over.emplace_back(peer, peer->parting.reason.value_or(
+                                        error{errc::lost, "the connection to it at " +
+                                                              peer->info.address + " has failed"}));
         else
             due_.watching = true;
     }

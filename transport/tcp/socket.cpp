@@ -176,6 +176,16 @@ socket_address remote_address(int socket) {
     return address;
 }
 
+std::string network_of(const socket_address& address) {
+    if (address.storage.ss_family != AF_INET6) {
+        const std::string host = address.text();
+        return host.substr(0, host.rfind(':'));
+    }
+    const in6_addr& host = reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_addr;
+    const std::size_t counted = IN6_IS_ADDR_V4MAPPED(&host) ? sizeof host : sizeof host / 2;
+    return std::string{reinterpret_cast<const char*>(&host), counted};
+}
+
 std::string reachable_address(const std::string& listening, const socket_address& seen) {
     const auto parts = split(listening);
     if (!parts || (parts->host != "0.0.0.0" && parts->host != "::"))

@@ -38,6 +38,9 @@ result<file_descriptor> listen_on(const socket_address& address);
 socket_address local_address(const file_descriptor& socket);
 // The address at the other end of a connection.
 socket_address remote_address(int socket);
+// The network that shares are counted by: an IPv4 address, or the first half of an IPv6 one, the rest of which its holder
+// chooses freely.
+std::string network_of(const socket_address& address);
 // `listening` with the host of `seen` if it names no host: a node that listens on all addresses is reached at the address
 // it was seen from.
 std::string reachable_address(const std::string& listening, const socket_address& seen);
