@@ -9,6 +9,10 @@
 #   asker --EndActors--> agent    nothing: these actors end, the run goes on without them
 #   asker --Release--> agent      nothing: the run is over
 #
+# The process of a run asks all agents now and then whether they are there.
+#
+#   process of a run --AreYouThere--> agent --HereIAm--> process of a run
+#
 # The asker, the root of the run, tells a listener beside it how the run goes. Nothing is answered.
 #
 #   asker --RunStarted, RunProgress, RunMilestone, RunNote, RunFinished--> listener
@@ -65,6 +69,19 @@ struct Release {
   # Asker to agent: the run is over, end its actors.
   run @0 :UInt64;
   failure @1 :Device.Failure;   # null: completed; `cancelled`: stopped; otherwise it has failed
+}
+
+struct AreYouThere {
+  # A run's process to an agent, every few seconds. Answered at once by HereIAm, as nothing that an agent does takes long. An
+  # agent that answers nothing for the run's patience is given up with its node, though its heartbeats come.
+}
+
+struct HereIAm {
+  # Agent to the sender of AreYouThere, as its answer.
+}
+
+struct QuestionDue $nodeLocal {
+  # The actor that asks to itself, once per interval.
 }
 
 # ---- how a run goes ----

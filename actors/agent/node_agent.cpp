@@ -15,6 +15,7 @@ node_agent::node_agent(actor_context& context, node_agent_options options)
     on<proto::Spawn>(&node_agent::spawn);
     on<proto::EndActors>(&node_agent::end_actors);
     on<proto::Release>(&node_agent::release);
+    on<proto::AreYouThere>(&node_agent::answer);
 }
 
 result<const role*> node_agent::find_role(proto::Spawn::Reader body) const {
@@ -130,6 +131,10 @@ std::string outcome(proto::Release::Reader body) {
 }
 
 } // namespace
+
+void node_agent::answer(proto::AreYouThere::Reader, const frame& f) {
+    send(f.from(), frame_builder<proto::HereIAm>{});
+}
 
 void node_agent::release(proto::Release::Reader body, const frame& f) {
     const auto run = runs_.find(body.getRun());

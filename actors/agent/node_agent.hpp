@@ -44,6 +44,7 @@ class node_agent final : public actor {
     void spawn(proto::Spawn::Reader body, const frame& f);
     void end_actors(proto::EndActors::Reader body, const frame& f);
     void release(proto::Release::Reader body, const frame& f);
+    void answer(proto::AreYouThere::Reader body, const frame& f);
     void on_down(actor_address who, const error& why) override;
 
     result<void> check_request(proto::Spawn::Reader body, actor_address asker) const;

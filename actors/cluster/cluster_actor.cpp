@@ -90,10 +90,14 @@ void cluster_actor::peer_down(proto::PeerDown::Reader news, const frame&) {
 }
 
 void cluster_actor::connect_failed(proto::ConnectFailed::Reader news, const frame&) {
-    progress_.unreachable(news.getAddress());
+    const error why = read_failure(news.getFailure());
+    progress_.unreachable(news.getAddress(), why);
     if (progress_.now() == join_progress::state::failed)
-        give_up_join(read_failure(news.getFailure()));
+        give_up_join(why);
     check_joined();
+    if (const std::string name = missing_.unreachable(news.getAddress()); !name.empty())
+        log(unreached_text({name, news.getAddress(), why.message()}) +
+            "; this node goes on trying for a day");
 }
 
 // ---- members ----
@@ -129,7 +133,7 @@ bool cluster_actor::would_look_for(const member_info& m) const {
 void cluster_actor::look_for_unknown(const std::vector<member_info>& named) {
     for (const member_info& m : named)
         if (would_look_for(m) && !members_.contains(m.node))
-            missing_.look_for(m, now());
+            missing_.look_for(m, missing_members::cause::never_met, now());
 }
 
 void cluster_actor::remove(node_id node, const error& why) {
@@ -140,7 +144,7 @@ void cluster_actor::remove(node_id node, const error& why) {
     const bool has_left = why.code() == errc::cancelled;
     const bool is_sought = !has_left && would_look_for(*gone);
     if (is_sought)
-        missing_.look_for(*gone, now());
+        missing_.look_for(*gone, missing_members::cause::lost, now());
     log(described(*gone) + (has_left ? " has left" : " is lost: " + why.message()) +
         (is_sought ? "; this node goes on trying to reach it for a day" : ""));
     for (const actor_address subscriber : subscribers_) {
@@ -245,14 +249,14 @@ void cluster_actor::log(const std::string& sentence) const {
 
 // ---- joining ----
 
-void cluster_actor::report_join(const result<void>& outcome) {
+void cluster_actor::report_join(const result<std::vector<unreached_member>>& outcome) {
     if (!std::exchange(join_reported_, true) && options_.joined)
         options_.joined(outcome);
 }
 
 void cluster_actor::check_joined() {
     if (progress_.now() == join_progress::state::joined)
-        report_join({});
+        report_join(progress_.unreached());
 }
 
 void cluster_actor::give_up_join(const error& why) {

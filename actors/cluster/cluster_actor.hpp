@@ -22,9 +22,10 @@ struct cluster_options {
     std::vector<device_info> devices;
     std::string join; // HOST:PORT of any member; empty: found a cluster
     heartbeat_times heartbeat;
-    // Called once, on the actor's thread, when the node has joined (at once for a founder) or cannot join:
-    // errc::unreachable, errc::refused. Must only pass the result on, without blocking. May be empty.
-    std::function<void(const result<void>&)> joined;
+    // Called once, on the actor's thread, when the node has joined (at once for a founder), with the members that it could
+    // not connect to; or when it cannot join: errc::unreachable, errc::refused. Must only pass the result on, without
+    // blocking. May be empty.
+    std::function<void(const result<std::vector<unreached_member>>&)> joined;
     // For people: a sentence for each node that joins or leaves after the node has joined. Same rules as `joined`; may be
     // empty.
     std::function<void(const std::string&)> log;
@@ -64,7 +65,7 @@ class cluster_actor final : public actor {
     void look_for_unknown(const std::vector<member_info>& named);
     void ask_to_join(node_id node);
     void log(const std::string& sentence) const;
-    void report_join(const result<void>& outcome);
+    void report_join(const result<std::vector<unreached_member>>& outcome);
     void check_joined();
     void give_up_join(const error& why);
     void send_members(actor_address to);

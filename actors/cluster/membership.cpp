@@ -150,6 +150,11 @@ std::optional<member_info> membership::remove(node_id node) {
 
 // ---- join_progress ----
 
+std::string unreached_text(const unreached_member& m) {
+    return "node " + m.name + " (" + m.address +
+           ") is a member of the cluster, but cannot be reached from here: " + m.why;
+}
+
 join_progress::join_progress(const std::string& address)
     : address_{address}, state_{address.empty() ? state::joined : state::joining} {}
 
@@ -162,7 +167,7 @@ std::vector<member_info> join_progress::welcomed(const member_info& by,
     first_contact_ = true;
     awaited_.erase(by.node);
     for (const member_info& m : named)
-        if (!known.contains(m.node) && awaited_.emplace(m.node, m.address).second)
+        if (!known.contains(m.node) && awaited_.emplace(m.node, m).second)
             strangers.push_back(m);
     settle();
     return strangers;
@@ -173,12 +178,17 @@ void join_progress::lost(node_id node) {
     settle();
 }
 
-void join_progress::unreachable(const std::string& at) {
+void join_progress::unreachable(const std::string& at, const error& why) {
     if (state_ != state::joining)
         return;
     if (!first_contact_ && at == address_)
         state_ = state::failed;
-    std::erase_if(awaited_, [&](const auto& entry) { return entry.second == at; });
+    std::erase_if(awaited_, [&](const auto& entry) {
+        const member_info& m = entry.second;
+        if (m.address == at)
+            unreached_.push_back({m.name, m.address, why.message()});
+        return m.address == at;
+    });
     settle();
 }
 

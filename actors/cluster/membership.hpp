@@ -67,6 +67,18 @@ class membership {
     std::map<node_id, member_info> members_;
 };
 
+// A member that a newcomer has heard of and could not connect to.
+struct unreached_member {
+    std::string name;
+    std::string address;
+    std::string why;
+
+    friend bool operator==(const unreached_member&, const unreached_member&) = default;
+};
+
+// "node b (HOST:PORT) is a member of the cluster, but cannot be reached from here: WHY"
+std::string unreached_text(const unreached_member& m);
+
 // Progress of a newcomer in joining: it has joined when every member that it has heard of has welcomed it or is gone.
 class join_progress {
   public:
@@ -82,9 +94,11 @@ class join_progress {
     // that have sent a Welcome already.
     std::vector<member_info> welcomed(const member_info& by, const std::vector<member_info>& named,
                                       const membership& known);
-    void lost(node_id node);                 // no Welcome will come from it
-    void unreachable(const std::string& at); // a connection attempt has failed
+    void lost(node_id node);                                   // no Welcome will come from it
+    void unreachable(const std::string& at, const error& why); // a connection attempt has failed
     void refused();
+    // The members that the newcomer is not connected to.
+    const std::vector<unreached_member>& unreached() const noexcept { return unreached_; }
 
   private:
     void settle();
@@ -92,7 +106,8 @@ class join_progress {
     std::string address_;
     state state_;
     bool first_contact_ = false;
-    std::map<node_id, std::string> awaited_; // named but not welcomed by yet; their addresses
+    std::map<node_id, member_info> awaited_; // named but not welcomed by yet
+    std::vector<unreached_member> unreached_;
 };
 
 } // namespace troupe

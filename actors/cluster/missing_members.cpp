@@ -7,13 +7,14 @@
 
 namespace troupe {
 
-void missing_members::look_for(const member_info& m, time_point now) {
+void missing_members::look_for(const member_info& m, cause why, time_point now) {
     if (missing_.size() < limits::nodes_max)
         missing_.try_emplace(m.node, search{.name = m.name,
                                             .address = m.address,
                                             .next = now + times_.first,
                                             .wait = 2 * times_.first,
-                                            .end = now + times_.give_up});
+                                            .end = now + times_.give_up,
+                                            .is_said = why == cause::lost});
 }
 
 void missing_members::found(const member_info& m) {
@@ -32,6 +33,13 @@ void missing_members::answered(node_id node, const std::string& address) {
 bool missing_members::refused(node_id node) {
     const auto found = missing_.find(node);
     return found != missing_.end() && !std::exchange(found->second.has_refused, true);
+}
+
+std::string missing_members::unreachable(const std::string& address) {
+    for (auto& [node, sought] : missing_)
+        if (sought.address == address && !std::exchange(sought.is_said, true))
+            return sought.name;
+    return {};
 }
 
 std::vector<missing_members::attempt> missing_members::due(time_point now) {

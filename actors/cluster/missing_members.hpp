@@ -5,6 +5,7 @@
 // has left, or another process has its name or address, and no longer than a day.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,8 +25,10 @@ class missing_members {
   public:
     explicit missing_members(search_times times = {}) : times_{times} {}
 
+    enum class cause : std::uint8_t { lost, never_met };
+
     // A member that is looked for already keeps its times. At most limits::nodes_max are looked for.
-    void look_for(const member_info& m, time_point now);
+    void look_for(const member_info& m, cause why, time_point now);
     bool looks_for(node_id node) const { return missing_.contains(node); }
 
     // It is a member. So whoever had its name or address before has ended.
@@ -36,6 +39,9 @@ class missing_members {
     void forget(node_id node) { missing_.erase(node); }
     // It does not take this node, or not yet. True the first time.
     bool refused(node_id node);
+    // A connection to this address has failed. The name of the member that is looked for there, if this node has never met
+    // it, the first time; else empty.
+    std::string unreachable(const std::string& address);
 
     // A member to be tried now.
     struct attempt {
@@ -52,6 +58,7 @@ class missing_members {
         duration wait{}; // after it
         time_point end;
         bool has_refused = false;
+        bool is_said = false; // that it cannot be reached
     };
 
     search_times times_;

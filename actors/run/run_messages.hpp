@@ -8,7 +8,8 @@ namespace troupe {
 
 using run_messages =
     message_list<proto::Spawn, proto::Spawned, proto::SpawnFailed, proto::EndActors, proto::Release,
-                 proto::RunStarted, proto::RunProgress, proto::RunMilestone, proto::RunNote,
-                 proto::RunFinished, proto::StopRun>;
+                 proto::AreYouThere, proto::HereIAm, proto::QuestionDue, proto::RunStarted,
+                 proto::RunProgress, proto::RunMilestone, proto::RunNote, proto::RunFinished,
+                 proto::StopRun>;
 
 } // namespace troupe

@@ -44,6 +44,29 @@ class Results(ProgramTest):
                 product = numpy.array(self.rows, "f4").astype("f8") @ saved + intercept
                 self.assertLess(abs(product - [float(p) for p in predicted[1:]]).max(), 1e-12)
 
+    def test_links_that_stand_where_files_go_are_replaced_and_not_followed(self):
+        victim, folder = self.folder / "victim", self.folder / "elsewhere"
+        victim.write_text("untouched")
+        folder.mkdir()
+        (folder / "kept").write_text("untouched")
+        self.trained(APP)
+        for name in ("coefficients.csv", "coefficients.npy", "path.csv"):
+            (self.folder / "result" / name).unlink()
+            (self.folder / "result" / name).symlink_to(victim)
+        (self.folder / "result/.partial-result").symlink_to(folder)
+        run = self.troupe("run", self.app(APP))
+        self.assertEqual(run.code, 0, str(run))
+        self.assertFalse((self.folder / "result/coefficients.csv").is_symlink())
+        self.assertEqual(len(self.coefficients()), COLUMNS)
+        self.assertEqual(victim.read_text(), "untouched")
+        (self.folder / "saved").mkdir()
+        (self.folder / "saved/.partial-epoch-0001").symlink_to(folder)
+        network = NETWORK.replace("epochs: 2", "epochs: 1") + "checkpoint: {directory: saved}\n"
+        run = self.troupe("run", self.app(network, "network.yaml"))
+        self.assertEqual(run.code, 0, str(run))
+        self.assertEqual([path.name for path in (self.folder / "saved").iterdir()], ["epoch-0001"])
+        self.assertEqual([path.name for path in folder.iterdir()], ["kept"])
+
     def test_new_data_needs_no_targets(self):
         path = APP.replace("lambda: 0.05", "path: {count: 4, ratio: 0.01}")
         self.trained(path)

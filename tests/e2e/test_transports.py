@@ -63,6 +63,20 @@ class Loopback(Transports):
                 self.assert_one_line_error(self.troupe(*command, shm, "--transport", "tcp"), 3,
                                            "it sends over shared memory, this node over tcp")
 
+    def test_a_run_says_which_node_it_does_without(self):
+        a, address = self.node(name="a")
+        self.node("--join", address, "--transport", "shm", name="b")
+        self.read_line(a, "node b ")
+        run = self.troupe("run", self.app(), "--cluster", address, "--transport", "tcp", "--json")
+        self.assertEqual(run.code, 0, str(run))
+        start, = run.event("start")
+        self.assertEqual({s["node"] for s in start["plan"]["stages"]}, {"a"})
+        note, = (n for n in start["notes"] if n.startswith("node b "))
+        self.assertRegex(note, r"^node b \(127\.0\.0\.1:\d+\) is a member of the cluster, but cannot be reached from here: "
+                               r".*give --transport auto to both; the run does without it$")
+        c, _ = self.node("--join", address, "--transport", "tcp", name="c")
+        self.read_line(c, r"node b .* cannot be reached from here: .*; this node goes on trying for a day$")
+
     def test_rdma_without_a_device_is_one_line(self):
         devices = pathlib.Path("/sys/class/infiniband")
         if devices.is_dir() and any(devices.iterdir()):

@@ -43,7 +43,7 @@ class real_node {
                                                             .trace_events = 4096});
         cluster_options cluster;
         cluster.join = join;
-        cluster.joined = [this](const result<void>& r) { joined_.set_value(r.ok()); };
+        cluster.joined = [this](const auto& r) { joined_.set_value(r.ok()); };
         node_->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
         node_->spawn_as<inspector_agent>(well_known::inspector, "inspector");
     }

@@ -133,6 +133,9 @@ int node(const node_options_cli& options, job_table jobs) {
         log.say("note: " + unused);
     if (const std::string plain = note_of_plain(options.node.access); !plain.empty())
         log.say("note: " + plain);
+    if (!options.quiet)
+        for (const std::string& sentence : running.unreached())
+            log.say(sentence + "; this node goes on trying for a day");
     pollfd signal{signal_descriptor(), POLLIN, 0};
     while (stop_signals() == 0) {
         poll(&signal, 1, options.quiet ? -1 : node_log::log_interval_ms);

@@ -116,6 +116,7 @@ struct node_host::parts {
     std::unique_ptr<thread_timers> timers;
     std::unique_ptr<node_runtime> runtime;
     std::string name;
+    std::vector<std::string> unreached; // a sentence for each member without a connection
 
     ~parts() {
         if (runtime)
@@ -217,7 +218,7 @@ result<node_id> node_host::parts::make_network(const node_host_options& options)
 
 result<void> node_host::parts::join(const node_host_options& options) {
     const node_choice& choice = options.node;
-    auto joined = std::make_shared<handed_over<result<void>>>();
+    auto joined = std::make_shared<handed_over<result<std::vector<unreached_member>>>>();
     cluster_options cluster;
     cluster.role = options.role;
     cluster.log = options.log;
@@ -233,7 +234,7 @@ result<void> node_host::parts::join(const node_host_options& options) {
         cluster.join = *at;
     }
     cluster.heartbeat = choice.heartbeat;
-    cluster.joined = [joined](const result<void>& outcome) { joined->give(outcome); };
+    cluster.joined = [joined](const auto& outcome) { joined->give(outcome); };
     runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
     std::vector<role> roles;
     for (const job_kind& kind : options.jobs)
@@ -255,8 +256,14 @@ result<void> node_host::parts::join(const node_host_options& options) {
     runtime->spawn_as<inspector_agent>(well_known::inspector, "inspector", std::move(pools));
     if (auto started = runtime->start(); !started)
         return started.failure();
-    auto outcome = joined->wait();
-    return outcome ? *outcome : result<void>{outcome.failure()};
+    const auto outcome = joined->wait();
+    if (!outcome)
+        return outcome.failure();
+    if (!*outcome)
+        return outcome->failure();
+    for (const unreached_member& m : **outcome)
+        unreached.push_back(unreached_text(m));
+    return {};
 }
 
 node_host::node_host(std::unique_ptr<parts> p) : parts_{std::move(p)} {}
@@ -301,6 +308,9 @@ const time_source& node_host::time() const noexcept {
 }
 std::string node_host::address() const {
     return parts_->network->address();
+}
+const std::vector<std::string>& node_host::unreached() const noexcept {
+    return parts_->unreached;
 }
 const std::string& node_host::name() const noexcept {
     return parts_->name;

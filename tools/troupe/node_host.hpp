@@ -40,6 +40,8 @@ class node_host {
     const time_source& time() const noexcept;
     std::string address() const; // HOST:PORT
     const std::string& name() const noexcept;
+    // Sentences on members of the cluster that could not be connected to when it was joined.
+    const std::vector<std::string>& unreached() const noexcept;
 
     // A background thread for files and batches, apart from the devices.
     std::shared_ptr<device> io();

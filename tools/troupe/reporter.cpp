@@ -44,6 +44,7 @@ reporter::reporter(reporter_options options, std::ostream& out, std::ostream& ta
     : options_{std::move(options)}, out_{out}, talk_{talk} {}
 
 void reporter::started(const run_started& news) {
+    const std::lock_guard told{telling_};
     start_ = news;
     if (options_.json) {
         std::vector<std::string> notes = options_.notes;
@@ -91,6 +92,7 @@ std::string reporter::place_of(std::uint32_t milestone) const {
 }
 
 void reporter::progressed(const run_progress& news) {
+    const std::lock_guard told{telling_};
     if (!progress_is_due(news))
         return;
     const double seconds = std::chrono::duration<double>(news.elapsed).count();
@@ -119,6 +121,7 @@ void reporter::progressed(const run_progress& news) {
 }
 
 void reporter::reached(const run_milestone& news) {
+    const std::lock_guard told{telling_};
     if (options_.json) {
         json line = {{"event", start_.milestone}, {start_.milestone, news.milestone + 1}};
         add_numbers(line, news.numbers);
@@ -136,6 +139,7 @@ void reporter::reached(const run_milestone& news) {
 }
 
 void reporter::noted(const run_note& news) {
+    const std::lock_guard told{telling_};
     if (options_.json)
         return queue(out_, json_line_of({{"event", "note"}, {"message", news.sentence}}));
     clear_progress();
@@ -144,6 +148,7 @@ void reporter::noted(const run_note& news) {
 }
 
 void reporter::finished(const run_finished& news) {
+    const std::lock_guard told{telling_};
     clear_progress();
     if (options_.json) {
         queue(out_, news.failure ? error_line(*news.failure) : end_json(news));

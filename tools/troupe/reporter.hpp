@@ -75,6 +75,7 @@ class reporter final : public run_listener {
     bool progress_shown_ = false; // the last piece was progress
     run_started start_;           // empty before the start
 
+    std::mutex telling_; // held by a call of the listener's; guards the three members above
     std::mutex lock_;
     std::condition_variable changed_;
     // The members below are guarded by lock_.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "actors/run/patience.hpp"
 #include "schemas/base/json.hpp"
 #include "schemas/base/random.hpp"
 #include "tools/inspector/inspect.hpp"
@@ -132,6 +133,8 @@ int run_job(const run_options& options, job& what, run_nodes& nodes) {
     if (const std::string plain = note_of_plain(options.access); !is_alone && !plain.empty())
         notes.add({plain});
     notes.add(what.notes_on_sharing(nodes, options.nodes));
+    for (const std::string& sentence : host.unreached())
+        notes.add({sentence + "; the run does without it"});
     if (options.cluster.empty()) // whose processors are not known here
         notes.add(what.notes_on(nodes.devices));
     if (auto ready = what.prepare(nodes.devices); !ready)
@@ -142,9 +145,16 @@ int run_job(const run_options& options, job& what, run_nodes& nodes) {
                   << std::endl;
     std::uint64_t entropy = draw_node_id().value();
     const std::uint64_t run = split_mix(entropy) >> 32 | 1; // short enough to be typed
-    reporter reports{reporting(options, run, host, notes), std::cout, std::cerr};
-    const actor_address root = spawn_root(options, what, run, nodes, reports);
-    const std::optional<error> failure = watch_over(reports, host.runtime(), root);
+    const auto reports =
+        std::make_shared<reporter>(reporting(options, run, host, notes), std::cout, std::cerr);
+    const actor_address root = spawn_root(options, what, run, nodes, *reports);
+    const actor_address patience = host.runtime().spawn<patience_actor>(
+        "patience", patience_options{.times = {.give_up = options.patience},
+                                     .note = [reports](const std::string& sentence) {
+                                         reports->noted({sentence});
+                                     }});
+    const std::optional<error> failure = watch_over(*reports, host.runtime(), root);
+    host.runtime().end(patience, {errc::cancelled, "the run is over"});
     if (nodes.children != nullptr)
         nodes.children->kill_at_second_signal();
     const bool traces = !options.trace_file.empty() && stop_signals() < 2;

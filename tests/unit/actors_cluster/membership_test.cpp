@@ -106,12 +106,14 @@ BOOST_AUTO_TEST_CASE(a_newcomer_has_joined_when_everybody_named_has_welcomed_it)
 BOOST_AUTO_TEST_CASE(joining_fails_when_the_first_member_cannot_be_reached_and_not_later) {
     membership known{member(9, "new")};
     join_progress first{"b:4100"};
-    first.unreachable("b:4100");
+    first.unreachable("b:4100", {errc::unreachable, "nobody there answers"});
     BOOST_TEST((first.now() == join_progress::state::failed));
     join_progress later{"b:4100"};
     later.welcomed(member(1, "b"), {member(2, "c")}, known);
-    later.unreachable("c:4100");
+    later.unreachable("c:4100", {errc::refused, "another key"});
     BOOST_TEST((later.now() == join_progress::state::joined));
+    const std::vector<unreached_member> without{{"c", "c:4100", "another key"}};
+    BOOST_TEST((later.unreached() == without));
     BOOST_TEST((join_progress{""}.now() == join_progress::state::joined));
 }
 

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_SUITE(missing_members_values)
 BOOST_AUTO_TEST_CASE(attempts_come_after_1_2_4_8_16_and_then_every_30_seconds_for_a_day) {
     missing_members missing;
     const time_point lost{};
-    missing.look_for(b, lost);
+    missing.look_for(b, missing_members::cause::lost, lost);
     std::vector<std::int64_t> seconds;
     for (duration after = 0s; after < 25h; after += 500ms)
         for (const auto& [node, address] : missing.due(lost + after)) {
@@ -49,30 +49,40 @@ BOOST_AUTO_TEST_CASE(attempts_come_after_1_2_4_8_16_and_then_every_30_seconds_fo
 BOOST_AUTO_TEST_CASE(who_is_looked_for_already_keeps_its_times) {
     missing_members missing;
     const time_point now{};
-    missing.look_for(b, now);
-    missing.look_for(b, now + 900ms);
+    missing.look_for(b, missing_members::cause::lost, now);
+    missing.look_for(b, missing_members::cause::lost, now + 900ms);
     BOOST_TEST((tried(missing, now + 1s) == names{b.address}));
-    missing.look_for(b, now + 1s);
+    missing.look_for(b, missing_members::cause::lost, now + 1s);
     BOOST_TEST(tried(missing, now + 2s).empty());
     BOOST_TEST((tried(missing, now + 3s) == names{b.address}));
+}
+
+BOOST_AUTO_TEST_CASE(who_was_never_met_and_cannot_be_reached_is_named_once) {
+    missing_members missing;
+    missing.look_for(b, missing_members::cause::never_met, {});
+    missing.look_for(c, missing_members::cause::lost, {}); // its loss has been told
+    BOOST_TEST(missing.unreachable("elsewhere:1") == "");
+    BOOST_TEST(missing.unreachable(b.address) == "b");
+    BOOST_TEST(missing.unreachable(b.address) == "");
+    BOOST_TEST(missing.unreachable(c.address) == "");
 }
 
 BOOST_AUTO_TEST_CASE(who_is_found_or_forgotten_is_not_looked_for_and_begins_anew_when_lost_again) {
     missing_members missing;
     const time_point now{};
-    missing.look_for(b, now);
-    missing.look_for(c, now);
+    missing.look_for(b, missing_members::cause::lost, now);
+    missing.look_for(c, missing_members::cause::lost, now);
     missing.found(b);
     missing.forget(c.node);
     BOOST_TEST(tried(missing, now + 1h).empty());
-    missing.look_for(b, now + 1h);
+    missing.look_for(b, missing_members::cause::lost, now + 1h);
     BOOST_TEST(tried(missing, now + 1h).empty());
     BOOST_TEST((tried(missing, now + 1h + 1s) == names{b.address}));
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_is_told_once_and_is_not_the_end) {
     missing_members missing;
-    missing.look_for(b, {});
+    missing.look_for(b, missing_members::cause::lost, {});
     BOOST_TEST(missing.refused(b.node));
     BOOST_TEST(!missing.refused(b.node));
     BOOST_TEST(!missing.refused(c.node));
@@ -84,13 +94,13 @@ BOOST_AUTO_TEST_CASE(whose_name_or_address_another_process_has_is_gone) {
     for (const member_info& other :
          {member(7, "b", "elsewhere:1"), member(7, "other", b.address)}) {
         missing_members missing;
-        missing.look_for(b, now);
-        missing.look_for(c, now);
+        missing.look_for(b, missing_members::cause::lost, now);
+        missing.look_for(c, missing_members::cause::lost, now);
         missing.found(other);
         BOOST_TEST((tried(missing, now + 1s) == names{c.address}));
     }
     missing_members missing;
-    missing.look_for(b, now);
+    missing.look_for(b, missing_members::cause::lost, now);
     missing.answered(b.node, b.address); // itself
     BOOST_TEST(missing.looks_for(b.node));
     missing.answered(node_id{7}, c.address);
@@ -102,7 +112,8 @@ BOOST_AUTO_TEST_CASE(whose_name_or_address_another_process_has_is_gone) {
 BOOST_AUTO_TEST_CASE(no_more_are_looked_for_than_a_cluster_has) {
     missing_members missing;
     for (std::uint64_t i = 1; i <= limits::nodes_max + 10; ++i)
-        missing.look_for(member(i, std::to_string(i), std::to_string(i)), {});
+        missing.look_for(member(i, std::to_string(i), std::to_string(i)),
+                         missing_members::cause::lost, {});
     BOOST_TEST(missing.due(time_point{} + 1s).size() == limits::nodes_max);
 }
 

@@ -59,7 +59,8 @@ class subscriber_actor final : public actor {
 };
 
 struct simulated_cluster {
-    std::map<std::string, std::optional<result<void>>> outcome; // of joining
+    std::map<std::string, std::optional<result<void>>> outcome;     // of joining
+    std::map<std::string, std::vector<unreached_member>> unreached; // when they joined
     std::map<std::string, news_log> news;
     std::map<std::string, std::vector<std::string>> said; // to people
     simulator sim;
@@ -75,7 +76,12 @@ struct simulated_cluster {
                     .role = role,
                     .devices = {{"cpu:0", 1u << 20}},
                     .join = join,
-                    .joined = [this, name](const result<void>& r) { outcome[name] = r; },
+                    .joined =
+                        [this, name](const auto& r) {
+                            outcome[name] = r ? result<void>{} : result<void>{r.failure()};
+                            if (r)
+                                unreached[name] = *r;
+                        },
                     .log = [this, name](const std::string& s) { said[name].push_back(s); }});
             node.spawn<subscriber_actor>("subscriber", news[name]);
         });

@@ -1,0 +1,104 @@
+#include "actors/run/patience.hpp"
+
+#include <utility>
+
+#include "actors/runtime/well_known.hpp"
+
+namespace troupe {
+
+namespace {
+
+std::string seconds_text(duration time) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+}
+
+} // namespace
+
+// ---- answer_ages ----
+
+void answer_ages::answered(node_id member, time_point now) {
+    if (const auto found = last_answers_.find(member); found != last_answers_.end())
+        found->second = {now};
+}
+
+answer_ages::late_members answer_ages::tick(time_point now) {
+    const bool slept = last_tick_ && now - *last_tick_ > 2 * times_.interval;
+    last_tick_ = now;
+    late_members late;
+    for (auto& [member, its] : last_answers_) {
+        if (slept)
+            its = {now};
+        else if (now - its.since > times_.give_up)
+            late.given_up.push_back(member);
+        else if (now - its.since > times_.tell && !std::exchange(its.is_told, true))
+            late.told.push_back(member);
+    }
+    for (const node_id member : late.given_up)
+        last_answers_.erase(member);
+    return late;
+}
+
+// ---- patience_actor ----
+
+patience_actor::patience_actor(actor_context& context, patience_options options)
+    : actor{context}, options_{std::move(options)}, ages_{options_.times} {
+    on<proto::MemberList>(&patience_actor::members_listed);
+    on<proto::NodeJoined>(&patience_actor::node_joined);
+    on<proto::NodeLost>(&patience_actor::node_lost);
+    on<proto::HereIAm>(&patience_actor::here);
+    on<proto::QuestionDue>(&patience_actor::ask);
+}
+
+void patience_actor::on_start() {
+    send({self().node, well_known::cluster}, frame_builder<proto::Subscribe>{});
+    after(options_.times.interval, frame_builder<proto::QuestionDue>{});
+}
+
+// Runs have no agent that matters to others.
+void patience_actor::expect(proto::Member::Reader member) {
+    const node_id node{member.getNode()};
+    if (member.getRole() != proto::Role::MEMBER || node == self().node)
+        return;
+    names_[node] = member.getName();
+    ages_.expect(node, now());
+}
+
+void patience_actor::members_listed(proto::MemberList::Reader body, const frame&) {
+    for (const auto member : body.getMembers())
+        expect(member);
+}
+
+void patience_actor::node_joined(proto::NodeJoined::Reader body, const frame&) {
+    expect(body.getMember());
+}
+
+void patience_actor::node_lost(proto::NodeLost::Reader body, const frame&) {
+    ages_.forget(node_id{body.getNode()});
+    names_.erase(node_id{body.getNode()});
+}
+
+void patience_actor::here(proto::HereIAm::Reader, const frame& f) {
+    ages_.answered(f.from().node, now());
+}
+
+// A refusal is an answer.
+void patience_actor::on_rejected(proto::Rejected::Reader, const frame& f) {
+    ages_.answered(f.from().node, now());
+}
+
+void patience_actor::ask(proto::QuestionDue::Reader, const frame&) {
+    const auto late = ages_.tick(now());
+    const std::string option = seconds_text(options_.times.give_up) + " (--patience)";
+    for (const node_id node : late.told)
+        options_.note("node " + names_[node] + " sends heartbeats, but has answered nothing for " +
+                      seconds_text(options_.times.tell) + "; it is waited for " + option);
+    for (const node_id node : late.given_up)
+        runtime().disconnect(node, error{errc::lost, "it sends heartbeats, but has answered "
+                                                     "nothing for " +
+                                                         option});
+    for (const auto& [node, name] : names_)
+        send({node, well_known::agent}, frame_builder<proto::AreYouThere>{});
+    after(options_.times.interval, frame_builder<proto::QuestionDue>{});
+}
+
+} // namespace troupe

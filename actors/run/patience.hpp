@@ -1,0 +1,88 @@
+// Members of the cluster that send heartbeats and answer nothing else: a run waits for what they owe it, and would for ever.
+// An actor of the run's process asks the agent of every member again and again. One that does not answer is told of, and
+// after the run's patience its connection is ended, so that the run loses it as it loses a node that is cut off.
+//
+//     runtime.spawn<patience_actor>("patience", patience_options{.times = {.give_up = 60s}, .note = ...});
+//
+// Agents carry out nothing that takes long (actors/agent/role.hpp), so that an answer is no question of speed; how long the
+// work of a run takes is not judged here.
+//
+// Threads: answer_ages is a pure value; patience_actor is an actor. Errors: errc::lost, as the reason of the end of a
+// connection.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/runtime/actor.hpp"
+#include "schemas/base/time_source.hpp"
+#include "schemas/cluster.capnp.h"
+#include "schemas/run.capnp.h"
+
+namespace troupe {
+
+struct patience_times {
+    duration interval = std::chrono::seconds{2}; // between two questions
+    duration tell = std::chrono::seconds{10};    // without an answer, until people are told
+    duration give_up = std::chrono::seconds{60}; // and until the member is given up
+};
+
+// Since when members have answered nothing.
+class answer_ages {
+  public:
+    explicit answer_ages(const patience_times& times) : times_{times} {}
+
+    // The member is asked from now on.
+    void expect(node_id member, time_point now) { last_answers_.try_emplace(member, age{now}); }
+    void answered(node_id member, time_point now);
+    void forget(node_id member) { last_answers_.erase(member); }
+
+    // By node id.
+    struct late_members {
+        std::vector<node_id> told;     // late for the first time since their last answer
+        std::vector<node_id> given_up; // they are forgotten
+    };
+    // To be called once per interval. A process that was stopped itself has heard nobody meanwhile: all ages begin anew.
+    late_members tick(time_point now);
+
+  private:
+    struct age {
+        time_point since;
+        bool is_told = false;
+    };
+
+    const patience_times times_;
+    std::map<node_id, age> last_answers_;
+    std::optional<time_point> last_tick_;
+};
+
+struct patience_options {
+    patience_times times;
+    // A sentence for people. Called on the actor's thread and must only pass it on, without blocking.
+    std::function<void(const std::string&)> note;
+};
+
+class patience_actor final : public actor {
+  public:
+    patience_actor(actor_context& context, patience_options options);
+
+  private:
+    void on_start() override;
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
+
+    void members_listed(proto::MemberList::Reader body, const frame& f);
+    void node_joined(proto::NodeJoined::Reader body, const frame& f);
+    void node_lost(proto::NodeLost::Reader body, const frame& f);
+    void here(proto::HereIAm::Reader body, const frame& f);
+    void ask(proto::QuestionDue::Reader due, const frame& f);
+    void expect(proto::Member::Reader member);
+
+    const patience_options options_;
+    answer_ages ages_;
+    std::map<node_id, std::string> names_;
+};
+
+} // namespace troupe
