@@ -13,6 +13,9 @@ namespace {
 
 constexpr duration redraw_interval = std::chrono::milliseconds{200};
 constexpr duration log_interval = std::chrono::seconds{10};
+constexpr duration silence_told = std::chrono::seconds{10};
+constexpr duration stop_of_process =
+    std::chrono::seconds{3}; // no load keeps a thread from running for so long
 
 // Text that is no object counts as an empty one.
 json object_of(const std::string& text) {
@@ -41,10 +44,13 @@ void print_error(const error& why, std::ostream& out) {
 }
 
 reporter::reporter(reporter_options options, std::ostream& out, std::ostream& talk)
-    : options_{std::move(options)}, out_{out}, talk_{talk} {}
+    : options_{std::move(options)}, out_{out}, talk_{talk} {
+    heard();
+}
 
 void reporter::started(const run_started& news) {
     const std::lock_guard told{telling_};
+    heard();
     start_ = news;
     if (options_.json) {
         std::vector<std::string> notes = options_.notes;
@@ -93,6 +99,7 @@ std::string reporter::place_of(std::uint32_t milestone) const {
 
 void reporter::progressed(const run_progress& news) {
     const std::lock_guard told{telling_};
+    heard();
     if (!progress_is_due(news))
         return;
     const double seconds = std::chrono::duration<double>(news.elapsed).count();
@@ -122,6 +129,7 @@ void reporter::progressed(const run_progress& news) {
 
 void reporter::reached(const run_milestone& news) {
     const std::lock_guard told{telling_};
+    heard();
     if (options_.json) {
         json line = {{"event", start_.milestone}, {start_.milestone, news.milestone + 1}};
         add_numbers(line, news.numbers);
@@ -140,15 +148,45 @@ void reporter::reached(const run_milestone& news) {
 
 void reporter::noted(const run_note& news) {
     const std::lock_guard told{telling_};
+    note(news.sentence);
+}
+
+void reporter::note(const std::string& sentence) {
     if (options_.json)
-        return queue(out_, json_line_of({{"event", "note"}, {"message", news.sentence}}));
+        return queue(out_, json_line_of({{"event", "note"}, {"message", sentence}}));
     clear_progress();
-    queue(talk_, note_line(news.sentence));
+    queue(talk_, note_line(sentence));
     last_line_ = options_.time->now();
+}
+
+void reporter::heard() {
+    if (options_.time == nullptr)
+        return;
+    const time_point now = options_.time->now();
+    if (!start_.milestone.empty()) // before it nothing comes
+        silence_.longest = std::max(silence_.longest, now - silence_.since);
+    silence_.since = now;
+    silence_.is_said = false;
+}
+
+void reporter::notice_silence() {
+    const std::lock_guard told{telling_};
+    const time_point now = options_.time->now();
+    if (now - std::exchange(silence_.looked, now) > stop_of_process)
+        silence_.since = now;
+    const duration silent = now - silence_.since;
+    if (silence_.is_said || silent < std::max(silence_told, 5 * silence_.longest))
+        return;
+    silence_.is_said = true;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(silent).count();
+    note((start_.milestone.empty() ? "the run has not begun for " : "nothing has been done for ") +
+         std::to_string(seconds) + " s; see what it waits for with: troupe inspect " +
+         options_.inspect_address);
 }
 
 void reporter::finished(const run_finished& news) {
     const std::lock_guard told{telling_};
+    heard();
     clear_progress();
     if (options_.json) {
         queue(out_, news.failure ? error_line(*news.failure) : end_json(news));

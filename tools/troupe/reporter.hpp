@@ -45,6 +45,10 @@ class reporter final : public run_listener {
     void noted(const run_note& news) override;
     void finished(const run_finished& news) override;
 
+    // Says by a note that nothing has come of the run for long: for 10 s, and five times as long as ever before. To be
+    // called many times a second; a process that was stopped itself blames nobody. Any thread.
+    void notice_silence();
+
     // Waits at most `patience` for the end of the run, or for a line since the last call; progress in between is none.
     // Returns the end, with which all output is queued.
     std::optional<run_finished> wait_for_news(duration patience);
@@ -59,6 +63,8 @@ class reporter final : public run_listener {
         bool is_progress;
     };
 
+    void heard();
+    void note(const std::string& sentence);
     bool progress_is_due(const run_progress& news);
     void clear_progress();
     std::uint32_t nodes_at_end(const run_finished& news) const;
@@ -75,7 +81,14 @@ class reporter final : public run_listener {
     bool progress_shown_ = false; // the last piece was progress
     run_started start_;           // empty before the start
 
-    std::mutex telling_; // held by a call of the listener's; guards the three members above
+    struct {
+        time_point since; // the last news
+        time_point looked;
+        duration longest{};
+        bool is_said = false;
+    } silence_;
+
+    std::mutex telling_; // held by a call of the listener's; guards the four members above
     std::mutex lock_;
     std::condition_variable changed_;
     // The members below are guarded by lock_.

@@ -37,6 +37,7 @@ std::optional<error> watch_over(reporter& reports, node_runtime& runtime, actor_
         }
         if (finished)
             return finished->failure;
+        reports.notice_silence();
         while (passed_on < stop_signals()) {
             ++passed_on;
             runtime.send(root, frame_builder<proto::StopRun>{});

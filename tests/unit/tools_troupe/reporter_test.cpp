@@ -213,6 +213,39 @@ BOOST_AUTO_TEST_CASE(a_start_has_the_notes_of_a_plan_behind_those_before_it) {
     BOOST_TEST(talk == "troupe: note: " + note + "\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_run_of_which_nothing_comes_is_noted_once_and_by_its_own_pace) {
+    printed log{false, 0};
+    const auto notes_after = [&](int seconds) {
+        for (int second = 0; second < seconds; ++second) {
+            log.time.pass(std::chrono::seconds{1});
+            log.shown.notice_silence();
+        }
+        log.print();
+        const std::string all = log.talk.str();
+        std::size_t count = 0;
+        for (std::size_t at = 0; (at = all.find("nothing has been done for", at)) != all.npos; ++at)
+            ++count;
+        return count;
+    };
+    BOOST_TEST(notes_after(10) == 0u); // the first look comes after a second
+    BOOST_TEST(notes_after(1) == 1u);
+    BOOST_TEST(notes_after(4) == 1u);
+    log.shown.progressed({.done = 1, .pieces = 2, .piece = "samples"}); // after 14 s
+    BOOST_TEST(notes_after(69) == 1u);
+    BOOST_TEST(notes_after(1) == 2u);
+    BOOST_TEST(log.talk.str().find("nothing has been done for 70 s; see what it waits for with: "
+                                   "troupe inspect ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_was_stopped_notes_no_silence) {
+    printed log{false, 0};
+    log.shown.notice_silence();
+    log.time.pass(std::chrono::hours{8});
+    log.shown.notice_silence();
+    log.print();
+    BOOST_TEST(log.talk.str() == "");
+}
+
 BOOST_AUTO_TEST_CASE(names_have_blanks_for_people_and_none_in_json) {
     const std::vector<named_number> numbers{{"training rmse", 0.5, proto::NumberStyle::PRECISE},
                                             {"log_loss", 2, proto::NumberStyle::PRECISE}};
