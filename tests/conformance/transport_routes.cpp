@@ -78,6 +78,20 @@ BOOST_AUTO_TEST_CASE(nodes_that_may_use_all_use_what_the_other_can_and_say_so) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_observer_is_served_over_tcp_whatever_nodes_use) {
+    for (const auto transports :
+         {link_transports::automatic, link_transports::shm, link_transports::tcp}) {
+        node_world w{transports};
+        node a = w.add("a");
+        node observer = w.add_with({.name = "o", .role = peer_role::observer});
+        w.join(observer, a);
+        BOOST_TEST(a.heard->ups()[0].over == "tcp");
+        BOOST_TEST(observer.heard->ups()[0].over == "tcp");
+        observer.end->send(a.id, conformance::numbered_frame(w.pool, 3, {1u << 20}));
+        BOOST_TEST_REQUIRE(w.wait_for([&] { return a.heard->frame_count() == 1; }));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_only_one_of_two_nodes_can_see_is_not_shared_memory) {
     const hostile_peer::claims tells_lies{.route = link_route::tcp, .names_its_memory = false};
     const hostile_peer::claims is_blind{.route = link_route::tcp, .sees_memory = false};

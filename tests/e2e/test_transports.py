@@ -56,12 +56,19 @@ class Loopback(Transports):
     def test_nodes_that_may_use_nothing_in_common_are_told_so(self):
         _, tcp = self.node("--transport", "tcp")
         _, shm = self.node("--transport", "shm")
-        for command in (["status"], ["inspect"], ["run", self.app(), "--cluster"], ["node", "--join"]):
+        for command in (["run", self.app(), "--cluster"], ["node", "--join"]):
             with self.subTest(command=command[0]):
                 self.assert_one_line_error(self.troupe(*command, tcp, "--transport", "shm"), 3,
                                            "it sends over tcp, this node over shared memory; give --transport auto to both")
                 self.assert_one_line_error(self.troupe(*command, shm, "--transport", "tcp"), 3,
                                            "it sends over shared memory, this node over tcp")
+
+    def test_whoever_looks_at_nodes_does_so_over_tcp_whatever_they_use(self):
+        _, address = self.node("--transport", "shm")
+        for command in (["status"], ["inspect"], ["status", "--transport", "shm"]):
+            with self.subTest(command=command):
+                looked = self.troupe(*command, address)
+                self.assertEqual(looked.code, 0, str(looked))
 
     def test_a_run_says_which_node_it_does_without(self):
         a, address = self.node(name="a")

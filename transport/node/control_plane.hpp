@@ -91,6 +91,7 @@ class control_plane {
     void admit(connection& c, const given_up_message& given_up);
     void admit(connection& c, const frames_message& frames);
     void say_hello(connection& c);
+    link_routes routes_for(const connection& c) const;
     bool seals(const connection& c) const; // frames over TCP
     void judge(connection& c);             // accepts it or not, if that is this node's to decide
     void connect_frames(const connection& c);

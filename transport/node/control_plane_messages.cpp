@@ -29,6 +29,11 @@ error other_sealing(bool seals_there) {
                 "; give --plain to both, or better to neither"};
 }
 
+// An observer is nothing to UCX, whatever may be used between nodes.
+bool is_with_observer(const peer_info& self, const peer_connection& c) {
+    return self.role == peer_role::observer || c.peer->info.role == peer_role::observer;
+}
+
 handshake_side other(handshake_side side) {
     return side == handshake_side::connector ? handshake_side::acceptor : handshake_side::connector;
 }
@@ -60,11 +65,14 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     c.said.plain = hello.plain;
     c.said.routes = {hello.memory.has_value() && !c.said.has_other_ucx,
                      hello.rdma && !c.said.has_other_ucx, hello.tcp};
-    if (c.said.has_other_ucx && !(hello.tcp && means_.routes().tcp))
+    if (is_with_observer(self_, c))
+        c.said.routes = {.tcp = true};
+    const link_routes here = routes_for(c);
+    if (c.said.has_other_ucx && !(c.said.routes.tcp && here.tcp))
         return end(c.id, other_ucx(hello.ucx));
-    if (c.said.routes.shared_memory && means_.routes().shared_memory && is_seen(*hello.memory)) {
+    if (c.said.routes.shared_memory && here.shared_memory && is_seen(*hello.memory)) {
         const auto ready = events_.route_found(c.peer, link_route::shared_memory);
-        if (!ready && !means_.routes().tcp)
+        if (!ready && !here.tcp)
             return give_up(c, ready.failure());
         if (!ready)
             say_no_memory(ready.failure());
@@ -72,6 +80,10 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     }
     c.state = phase::sight;
     c.wire->send(sight_message{c.sees_memory});
+}
+
+link_routes control_plane::routes_for(const connection& c) const {
+    return is_with_observer(self_, c) ? link_routes{.tcp = true} : means_.routes();
 }
 
 void control_plane::give_up(connection& c, const error& why) {
@@ -87,7 +99,7 @@ void control_plane::say_no_memory(const error& why) {
 void control_plane::admit(connection& c, const sight_message& sight) {
     if (c.state != phase::sight)
         return end(c.id, error{errc::protocol, "a sight out of turn"});
-    const auto route = route_between(means_.routes(), c.said.routes, c.sees_memory && sight.memory);
+    const auto route = route_between(routes_for(c), c.said.routes, c.sees_memory && sight.memory);
     if (!route)
         return end(c.id, route.failure());
     // Called before the address is sent: the peer's first frame may overtake its own messages.
