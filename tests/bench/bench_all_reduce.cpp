@@ -123,14 +123,14 @@ int measure(const bench_options& options, int input, int output) {
     memory_pool arrivals{4ull << 30};
     thread_timers timers;
     const std::shared_ptr<device> compute = make_cpu_device({}, time_).value();
-    endpoint_options ucx;
-    ucx.identity = test::numbered_identity(options.rank + 1);
-    const node_id self = ucx.identity.node();
-    ucx.self = {{}, "rank-" + std::to_string(options.rank), "127.0.0.1:0", peer_role::member};
-    ucx.links.pool = &arrivals;
-    ucx.links.time = &time_;
-    ucx.transports = options.transports;
-    const auto network = make_node_endpoint(std::move(ucx)).value();
+    endpoint_options own;
+    own.identity = test::numbered_identity(options.rank + 1);
+    const node_id self = own.identity.node();
+    own.self = {{}, "rank-" + std::to_string(options.rank), "127.0.0.1:0", peer_role::member};
+    own.links.pool = &arrivals;
+    own.links.time = &time_;
+    own.transports = options.transports;
+    const auto network = make_node_endpoint(std::move(own)).value();
     std::promise<void> done;
     {
         node_runtime node{node_options{.node = self,

@@ -94,14 +94,14 @@ struct bench_node {
     std::unique_ptr<node_runtime> runtime;
 
     bench_node(const char* name, const char* transport) {
-        endpoint_options ucx;
-        const node_id id = ucx.identity.node();
-        ucx.self = {{}, name, "127.0.0.1:0", peer_role::member};
-        ucx.links.pool = &pool;
-        ucx.links.time = &time;
-        ucx.transports =
+        endpoint_options own;
+        const node_id id = own.identity.node();
+        own.self = {{}, name, "127.0.0.1:0", peer_role::member};
+        own.links.pool = &pool;
+        own.links.time = &time;
+        own.transports =
             std::strcmp(transport, "shm") == 0 ? link_transports::shm : link_transports::tcp;
-        network = make_node_endpoint(std::move(ucx)).value();
+        network = make_node_endpoint(std::move(own)).value();
         runtime = std::make_unique<node_runtime>(node_options{
             .node = id, .name = name, .time = &time, .timers = &timers, .network = network.get()});
     }

@@ -25,14 +25,14 @@ const std::string cluster_key = "a key of sixteen bytes and more";
 class real_node {
   public:
     real_node(const std::string& name, const std::string& join) {
-        endpoint_options ucx;
-        const node_id id = ucx.identity.node();
-        ucx.self.name = name;
-        ucx.self.address = "127.0.0.1:0";
-        ucx.keys = std::make_shared<key_ring>(cluster_keys{cluster_key});
-        ucx.links.pool = &pool_;
-        ucx.links.time = &time_;
-        network_ = make_node_endpoint(std::move(ucx)).value();
+        endpoint_options own;
+        const node_id id = own.identity.node();
+        own.self.name = name;
+        own.self.address = "127.0.0.1:0";
+        own.keys = std::make_shared<key_ring>(cluster_keys{cluster_key});
+        own.links.pool = &pool_;
+        own.links.time = &time_;
+        network_ = make_node_endpoint(std::move(own)).value();
         node_ = std::make_unique<node_runtime>(node_options{.node = id,
                                                             .name = name,
                                                             .time = &time_,

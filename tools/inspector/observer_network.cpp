@@ -16,18 +16,18 @@ make_observer_network(const observer_network_options& options) {
         return own.failure();
     auto made = std::make_unique<observer_network>();
     made->address = *address;
-    endpoint_options ucx;
-    made->self = ucx.identity.node();
-    ucx.self = {.name = options.program + "-" + hex_text(made->self.value()),
+    endpoint_options own;
+    made->self = own.identity.node();
+    own.self = {.name = options.program + "-" + hex_text(made->self.value()),
                 .address = !options.access.keys.has_key() ? "127.0.0.1:0" : *own,
                 .role = peer_role::observer};
-    ucx.keys = std::make_shared<key_ring>(options.access.keys);
-    ucx.transports = options.access.transports;
-    ucx.seals = options.access.seals;
-    ucx.links.pool = &made->pool;
-    ucx.links.time = &made->time;
-    ucx.connect_timeout = options.connect_timeout;
-    auto network = make_node_endpoint(std::move(ucx));
+    own.keys = std::make_shared<key_ring>(options.access.keys);
+    own.transports = options.access.transports;
+    own.seals = options.access.seals;
+    own.links.pool = &made->pool;
+    own.links.time = &made->time;
+    own.connect_timeout = options.connect_timeout;
+    auto network = make_node_endpoint(std::move(own));
     if (!network)
         return network.failure();
     made->network = std::move(network).value();

@@ -197,19 +197,19 @@ result<node_id> node_host::parts::make_network(const node_host_options& options)
     auto source = host_memory();
     pool = source ? std::make_unique<memory_pool>(bytes, std::move(source), memory_kind::host)
                   : std::make_unique<memory_pool>(bytes);
-    endpoint_options ucx;
-    ucx.self = {{}, name, choice.listen, options.role};
-    const node_id id = ucx.identity.node();
-    ucx.keys = keys;
-    ucx.links.pool = pool.get();
-    ucx.links.time = &time;
-    ucx.transports = opened->transports;
-    ucx.seals = opened->seals;
-    ucx.log = options.log;
+    endpoint_options own;
+    own.self = {{}, name, choice.listen, options.role};
+    const node_id id = own.identity.node();
+    own.keys = keys;
+    own.links.pool = pool.get();
+    own.links.time = &time;
+    own.transports = opened->transports;
+    own.seals = opened->seals;
+    own.log = options.log;
     // A run ends with short messages; a peer that hangs must not keep its user waiting.
     if (options.role == peer_role::client)
-        ucx.links.drain_timeout = std::chrono::seconds{1};
-    auto made = make_node_endpoint(std::move(ucx));
+        own.links.drain_timeout = std::chrono::seconds{1};
+    auto made = make_node_endpoint(std::move(own));
     if (!made)
         return made.failure();
     network = std::move(made).value();

@@ -27,7 +27,7 @@ struct reporter_options {
     bool color = false;
     std::string inspect_address;
     std::uint64_t run = 0;          // its number, by which the inspector tells runs apart
-    std::string transport;          // "ucx", or "in-process"
+    std::string transport;          // "nodes", or "in-process"
     std::vector<std::string> notes; // with --json: notes for the record of the start
     const time_source* time = nullptr;
 };

@@ -1,7 +1,7 @@
 // The resources of an endpoint for sending: the transports that it may use, the mark by which peers see that they share
 // memory with it, and the context of each of UCX's transports, opened when a link first uses it.
 //
-// Threads: ways() and mark() any; the others one at a time. Errors: errc::usage if the transport asked for is not
+// Threads: routes() and mark() any; the others one at a time. Errors: errc::usage if the transport asked for is not
 // available, with advice; errc::io if UCX cannot start.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The endpoint itself: the progress thread that moves control messages and frames, and the methods that other threads
-// call. make_node_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do
+// call. make_node_endpoint (node_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do
 // not know each other, and takes the worker lock for them.
 //
 // Locks, in the order in which they are taken: worker lock (UCX), that of a peer's stream, that of its queue; those of what

@@ -121,14 +121,14 @@ struct member {
     }
 
     std::unique_ptr<endpoint> make_network(const training& t) {
-        endpoint_options ucx;
-        id = ucx.identity.node();
-        ucx.self.name = "n";
-        ucx.self.address = "127.0.0.1:0";
-        ucx.keys = std::make_shared<key_ring>(cluster_keys{"a key of sixteen bytes and more"});
-        ucx.links.pool = &pool;
-        ucx.links.time = &t.time;
-        return make_node_endpoint(std::move(ucx)).value();
+        endpoint_options own;
+        id = own.identity.node();
+        own.self.name = "n";
+        own.self.address = "127.0.0.1:0";
+        own.keys = std::make_shared<key_ring>(cluster_keys{"a key of sixteen bytes and more"});
+        own.links.pool = &pool;
+        own.links.time = &t.time;
+        return make_node_endpoint(std::move(own)).value();
     }
     plan_device place() const { return {node.node(), "n", compute->name()}; }
 
