@@ -1,0 +1,120 @@
+"""Crowds of strangers at the port of a node that has a key: nothing of it changes, and it grows by nothing.
+
+TROUPE_STRANGERS=1000000 has so many of them."""
+
+import os
+import pathlib
+import random
+import re
+import select
+import socket
+import struct
+import threading
+import unittest
+
+from support import TroupeTest, main
+
+STRANGERS = int(os.environ.get("TROUPE_STRANGERS", 4000))
+AT_ONCE = 48                    # fewer than a node lets wait, so that the last ones are looked at as well
+MAGIC = 0xCAFEBABE12345678      # with which UCX 1.13 greets over TCP
+
+
+def connected(address):
+    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    s.connect(address)
+    return s
+
+
+class Recorder(threading.Thread):
+    """Stands between a command and a node, and keeps what the command has sent first."""
+
+    def __init__(self, node):
+        super().__init__(daemon=True)
+        self.node, self.opening = node, b""
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.address = "%s:%d" % self.listening.getsockname()
+
+    def run(self):
+        while True:
+            near, _ = self.listening.accept()
+            threading.Thread(target=self.relay, args=(near, connected(self.node)), daemon=True).start()
+
+    def relay(self, near, far):
+        while True:
+            for s in select.select([near, far], [], [])[0]:
+                data = s.recv(65536)
+                if not data:
+                    near.close(), far.close()
+                    return
+                if s is near and not self.opening:
+                    self.opening = data
+                (far if s is near else near).sendall(data)
+
+
+class Strangers(TroupeTest):
+    def state(self, node):
+        """Memory in kB, and open files."""
+        status = pathlib.Path(f"/proc/{node.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]), len(os.listdir(f"/proc/{node.pid}/fd"))
+
+    def kinds(self, opening):
+        """What strangers say, by the name of the kind."""
+        draw = random.Random(7)
+        altered = bytearray(opening)
+        altered[draw.randrange(8, len(altered))] ^= 1 << draw.randrange(8)
+        put = struct.pack("<QBQQ", MAGIC, 5, 0x7f0000000000, 8) + b"\xff" * 8
+        return {
+            "nothing": lambda: b"",
+            "garbage": lambda: draw.randbytes(draw.randrange(1, 400)),
+            "UCX's magic and a put": lambda: put,
+            "UCX's magic and garbage": lambda: struct.pack("<Q", MAGIC) + draw.randbytes(64),
+            "half an opening": lambda: opening[:draw.randrange(1, len(opening))],
+            "an altered opening": lambda: bytes(altered),
+            "a recorded opening": lambda: opening,
+            "a recorded opening and more": lambda: opening + draw.randbytes(200),
+            "another program": lambda: b"GET / HTTP/1.1\r\nHost: node\r\n\r\n",
+        }
+
+    def crowd(self, address, said, slow):
+        strangers = [connected(address) for _ in said]
+        for s, data in zip(strangers, said):
+            s.setblocking(False)
+            try:
+                for piece in ([data[:1], data[1:2], data[2:]] if slow else [data]):
+                    s.send(piece)
+            except OSError:
+                pass  # it has been closed already
+        for s in strangers:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no port is left waiting
+            s.close()
+
+    def test_no_number_of_them_changes_a_node(self):
+        key = self.write("key", "a key that is long enough\n")
+        os.chmod(key, 0o600)
+        node, address = self.node("--key", key)
+        host, port = address.rsplit(":", 1)
+        recorder = Recorder((host, int(port)))
+        recorder.start()
+        self.assertEqual(self.troupe("status", recorder.address, "--key", key).code, 0)
+        kinds = list(self.kinds(recorder.opening).values())
+        draw = random.Random(11)
+
+        def come(count):
+            for _ in range(0, count, AT_ONCE):
+                self.crowd((host, int(port)), [draw.choice(kinds)() for _ in range(AT_ONCE)], draw.random() < 0.2)
+
+        come(2000)  # until what is kept for later has its size
+        self.eventually(lambda: self.state(node)[1] < 60, "connections are closed")
+        memory, files = self.state(node)
+        come(STRANGERS)
+        self.eventually(lambda: self.state(node)[1] <= files, "connections are closed")
+        self.assertLess(self.state(node)[0], memory + 2048)
+        print(f"{STRANGERS} strangers: {memory} kB and {files} files before, {self.state(node)[0]} kB and "
+              f"{self.state(node)[1]} files after")
+        status = self.troupe("status", address, "--key", key)
+        self.assertEqual(status.code, 0, str(status))
+        self.assertIsNone(node.poll())
+
+
+if __name__ == "__main__":
+    main()
