@@ -53,7 +53,6 @@ LARGE = {  # the only ones that may be larger: rows and records that are one thi
     "apps/lasso/lasso_scheduler.hpp: course": "to be divided into objective and working set",
     "kernels/cuda/cuda_device.cpp: cuda_device": "to be divided into queue and completion",
     "kernels/cuda/products.cpp: products": "to be divided by precision",
-    "tests/unit/actors_params/shard_ledger_test.cpp: played_epoch": "to be divided into workers and shard",
     "transport/ucx/ucx_endpoint.hpp: ucx_options": "to be divided into limits and times",
     "transport/ucx/ucx_peer.hpp: ucx_peer": "to be divided into the two directions and the handshake",
 }
