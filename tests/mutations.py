@@ -451,7 +451,7 @@ MUTATIONS = [
     Mutation("a run that is stopped by hand does not save the phase whose result it writes",
              "actors/scheduled/leader_end.cpp",
              "const bool keeps_end = options_.checkpoints != nullptr;",
-             "const bool keeps_end = options_.checkpoints != nullptr && !report_.failure;",
+             "const bool keeps_end = options_.checkpoints != nullptr && !intent_.failure;",
              "sim_programs", "ends_of_programs/a_run_that_is_stopped_saves_what_it_writes_as_its_result"),
     Mutation("a run that goes on from its end with the same bounds writes what it is there",
              "actors/scheduled/leader_end.cpp",
@@ -467,9 +467,9 @@ MUTATIONS = [
              "actors/scheduled/leader_end.cpp",
              """                          if (!may_be_written_later(why))
                               return finish(why);
-                          if (report_.disk.checkpoints.fail())""",
+                          if (files_.disk.checkpoints.fail())""",
              """                          return finish(why);
-                          if (report_.disk.checkpoints.fail())""",
+                          if (files_.disk.checkpoints.fail())""",
              "sim_program_disks", "programs_on_bad_disks/a_checkpoint_that_cannot_be_written_is_a_note_and_the_next_one_is_tried"),
     Mutation("a result that is kept is tried no more",
              "actors/scheduled/leader_end.cpp",
@@ -600,14 +600,14 @@ MUTATIONS = [
              "sim_programs", "faults_of_programs/a_run_that_loses_its_nodes_one_after_the_other_says_that_none_is_left"),
     Mutation("a run that ends before a first sweep says nothing of it",
              "actors/scheduled/leader_end.cpp",
-             'remarks.push_back("after " + report_.before_a_sweep());',
+             'remarks.push_back("after " + reached_.before_a_sweep());',
              "static_cast<void>(remarks);",
              "sim_programs", "ends_of_programs/a_run_that_ends_before_a_first_sweep_says_how_many_phases_it_has_done"),
     Mutation("what there is of a result is dropped while an older one is written",
              "actors/scheduled/leader_end.cpp",
-             """                          report_.disk.so_far.succeed();
-                          write_so_far();""",
-             "                          report_.disk.so_far.succeed();",
+             """                 files_.disk.so_far.succeed();
+                 write_so_far();""",
+             "                 files_.disk.so_far.succeed();",
              "sim_tsp", "colonies_in_the_simulator/the_newest_tour_is_written_when_the_disk_has_kept_others_waiting"),
     Mutation("an actor may be lost at the same place for ever",
              "actors/scheduled/repeated_losses.hpp",
