@@ -46,7 +46,6 @@ LARGE = {  # the only ones that may be larger: rows and records that are one thi
     "actors/runtime/trace.hpp: trace_event": "an event as the ring has it: one record of plain numbers",
     "actors/scheduled/program.hpp: program": "the contract of a program: a row of functions, most of which may be empty",
     "tests/conformance/images_cases.cpp: conv2d_row": "a row of a table of cases",
-    "actors/pipeline/stage_options.hpp: stage_options": "to be divided by the parts of a stage",
     "actors/training/plan/plan.hpp: plan": "to be divided into shape, forms and placement",
     "actors/training/plan/plan.hpp: planned_stage": "to be divided into layers, memory and placement",
     "apps/lasso/lasso_scheduler.hpp: course": "to be divided into objective and working set",

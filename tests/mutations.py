@@ -264,7 +264,7 @@ MUTATIONS = [
              "        return before[end] - before[begin];",
              "unit_pipeline", "partitions"),
     Mutation("stage replicas sum instead of averaging",
-             "actors/pipeline/stage_options.hpp",
+             "actors/pipeline/schedule.hpp",
              "stages_differ() ? 1.0f / static_cast<float>(replica.replicas) : 1;",
              "1;",
              "sim_stage_replicas", "stage_replicas/weights_equal_those_of_the_sequential_program"),
