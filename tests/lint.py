@@ -48,7 +48,6 @@ LARGE = {  # the only ones that may be larger: rows and records that are one thi
     "tests/conformance/images_cases.cpp: conv2d_row": "a row of a table of cases",
     "actors/training/plan/plan.hpp: plan": "to be divided into shape, forms and placement",
     "actors/training/plan/plan.hpp: planned_stage": "to be divided into layers, memory and placement",
-    "kernels/cuda/products.cpp: products": "to be divided by precision",
     "transport/ucx/ucx_endpoint.hpp: ucx_options": "to be divided into limits and times",
     "transport/ucx/ucx_peer.hpp: ucx_peer": "to be divided into the two directions and the handshake",
 }
