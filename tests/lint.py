@@ -46,8 +46,6 @@ LARGE = {  # the only ones that may be larger: rows and records that are one thi
     "actors/runtime/trace.hpp: trace_event": "an event as the ring has it: one record of plain numbers",
     "actors/scheduled/program.hpp: program": "the contract of a program: a row of functions, most of which may be empty",
     "tests/conformance/images_cases.cpp: conv2d_row": "a row of a table of cases",
-    "actors/training/plan/plan.hpp: plan": "to be divided into shape, forms and placement",
-    "actors/training/plan/plan.hpp: planned_stage": "to be divided into layers, memory and placement",
     "transport/ucx/ucx_endpoint.hpp: ucx_options": "to be divided into limits and times",
     "transport/ucx/ucx_peer.hpp: ucx_peer": "to be divided into the two directions and the handshake",
 }
