@@ -42,18 +42,10 @@ CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>)( |$)")
 
 METHODS_MAX = 40
 FIELDS_MAX = 15
-LARGE = {  # the only ones that may be larger: rows and records that are one thing, and those that nobody has divided yet
+LARGE = {  # the only ones that may be larger: rows and records that are one thing
     "actors/runtime/trace.hpp: trace_event": "an event as the ring has it: one record of plain numbers",
     "actors/scheduled/program.hpp: program": "the contract of a program: a row of functions, most of which may be empty",
     "tests/conformance/images_cases.cpp: conv2d_row": "a row of a table of cases",
-    "actors/pipeline/stage_options.hpp: stage_options": "to be divided by the parts of a stage",
-    "actors/scheduled/leader.hpp: report": "to be divided into numbers and files",
-    "actors/training/plan/plan.hpp: plan": "to be divided into shape, forms and placement",
-    "actors/training/plan/plan.hpp: planned_stage": "to be divided into layers, memory and placement",
-    "apps/lasso/lasso_scheduler.hpp: course": "to be divided into objective and working set",
-    "kernels/cuda/cuda_device.cpp: cuda_device": "to be divided into queue and completion",
-    "kernels/cuda/products.cpp: products": "to be divided by precision",
-    "tests/unit/actors_params/shard_ledger_test.cpp: played_epoch": "to be divided into workers and shard",
 }
 # Comments begin with their subject: these words begin clauses without one.
 HEADLESS = re.compile(r"// (Of|What|Those|That|Whoever)\b")

@@ -27,7 +27,7 @@ std::array<std::pair<run_role, actor_address>, 4> by_role(const stage_companions
 
 } // namespace
 
-result<stage_companions> companions_of(const stage_options& options,
+result<stage_companions> companions_of(const agreement_options& options,
                                        proto::ConnectStage::Reader body, node_id node) {
     stage_companions own{.reducer = read_address(body.getReducer()),
                          .cache = read_address(body.getCache()),
@@ -75,11 +75,11 @@ std::optional<noticed_loss> loss_among(const std::vector<actor_address>& by_repl
 
 result<void> join_reduction(stage_port& stage, actor_address reducer,
                             const std::vector<actor_address>& by_replica) {
-    if (by_replica.size() != stage.options().replica.replicas)
+    if (by_replica.size() != stage.options().at.replica.replicas)
         return error{errc::protocol, "there is not one reducer for each replica"};
     stage.watch(reducer);
     frame_builder<proto::JoinReduction> join;
-    join.body().setRank(stage.options().replica.replica);
+    join.body().setRank(stage.options().at.replica.replica);
     auto members = join.body().initMembers(static_cast<unsigned>(by_replica.size()));
     for (unsigned r = 0; r < members.size(); ++r)
         write_address(members[r], by_replica[r]);

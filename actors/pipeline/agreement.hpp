@@ -100,7 +100,7 @@ class agreement {
 
 // The companions that a trainer names. errc::protocol unless they are those that the stage's options
 // require, on `node`.
-result<stage_companions> companions_of(const stage_options& options,
+result<stage_companions> companions_of(const agreement_options& options,
                                        proto::ConnectStage::Reader body, node_id node);
 
 // errc::protocol if one of these is an actor of another run than `run`. One that has ended passes: its

@@ -31,7 +31,7 @@ void exchanged_agreement::join() {
     if (peers_.empty()) // local SGD
         return stage().tell_ready();
     frame_builder<proto::JoinPeers> message;
-    message.body().setRank(options().replica.replica);
+    message.body().setRank(options().at.replica.replica);
     auto list = message.body().initMembers(static_cast<unsigned>(peers_.size()));
     for (unsigned r = 0; r < list.size(); ++r)
         write_address(list[r], peers_[r]);
@@ -66,7 +66,7 @@ void exchanged_agreement::send_weights(frame_builder<Body> message,
 
 void exchanged_agreement::begin_epoch() {
     course_.begin_epoch();
-    common_ = options().sync.exchange->has_common ? common::unknown : common::known;
+    common_ = options().agreement.sync.exchange->has_common ? common::unknown : common::known;
 }
 
 namespace {
@@ -104,10 +104,10 @@ void exchanged_agreement::hand_over(bool last) {
     course_.hand_over(s.position.updates, last);
     frame_builder<proto::Exchange> exchange;
     exchange.body().setLast(last);
-    exchange.body().setRate(options().rates(minibatch));
+    exchange.body().setRate(options().update.rates(minibatch));
     exchange.envelope().setWork(minibatch);
     send_weights(std::move(exchange));
-    if (options().sync.exchange->overlaps)
+    if (options().agreement.sync.exchange->overlaps)
         stage().go_on();
 }
 
@@ -218,7 +218,7 @@ std::optional<noticed_loss> exchanged_agreement::lose(actor_address who, const e
     // A replica that is cut off from the first replica's peer is itself lost to the consensus of all
     // replicas.
     if (!peers_.empty() && who == peers_[0])
-        return noticed_loss{why.in("cut off from the first replica"), options().replica.replica};
+        return noticed_loss{why.in("cut off from the first replica"), options().at.replica.replica};
     return loss_among(reducers_, who, why);
 }
 

@@ -11,7 +11,8 @@ class exchanged_agreement final : public agreement {
   public:
     // `reducer`: the same as the peer with local SGD, else none.
     exchanged_agreement(stage_port& stage, actor_address peer, actor_address reducer)
-        : agreement{stage}, course_{*options().sync.exchange}, peer_{peer}, reducer_{reducer} {}
+        : agreement{stage}, course_{*options().agreement.sync.exchange}, peer_{peer},
+          reducer_{reducer} {}
 
     result<void> connect(proto::ConnectStage::Reader body) override;
     void join() override;

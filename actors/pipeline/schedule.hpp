@@ -61,6 +61,23 @@ struct stage_place {
     std::optional<std::uint32_t> warm_up{}; // from warm_ups(), where stages differ in replicas
 };
 
+// A replica of a stage in its pipeline: where it stands, and the schedule that all stages run by.
+struct pipeline_place {
+    proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
+    stage_place place;
+    replica_place replica;               // among the replicas of this stage
+    std::vector<std::uint32_t> warm_ups; // by stage; empty unless stages differ in replicas
+
+    bool is_first() const noexcept { return place.stage == 0; }
+    bool is_last() const noexcept { return place.stage + 1 == place.stages; }
+    bool stages_differ() const noexcept { return !warm_ups.empty(); } // in replicas
+    // The factor on the sum over replicas. Where stages differ in replicas, each replica's gradient is
+    // the mean over a minibatch of its own.
+    float scale_of_sum() const noexcept {
+        return stages_differ() ? 1.0f / static_cast<float>(replica.replicas) : 1;
+    }
+};
+
 // The warm-up of a pipedream stage's replica, by stage: its forward passes before it alternates forward and backward passes.
 // Stage s has replicas[s] replicas, and minibatch m of an epoch belongs to replica m mod replicas[s] (PipeDream's 1F1B-RR).
 // The warm-up is long enough that all stages from this one on have work, and that the next stage has its inputs while this

@@ -25,7 +25,7 @@ void server_agreement::join() {
     version_ = first->version;
     stage().watch(cache_);
     auto message = std::make_shared<frame_builder<proto::JoinServer>>();
-    message->body().setWorker(options().worker);
+    message->body().setWorker(options().agreement.worker);
     write_address(message->body().initKeeps(), shard_);
     auto list = message->body().initShards(static_cast<unsigned>(shards_.size()));
     for (unsigned k = 0; k < list.size(); ++k)
@@ -74,7 +74,7 @@ void server_agreement::gradients_complete(weight_version, std::uint64_t reading)
 // The minibatch's gradients, clipped by their own norm, go to the server; the next weights come
 // from it.
 bool server_agreement::take_update() {
-    const gradient_clip& clip = options().clip;
+    const gradient_clip& clip = options().update.clip;
     const bool is_clipped = clip.norm || clip.value;
     if ((!is_clipped && !options().has_own_memory()) || state().gradients.empty()) {
         hand_over();
@@ -109,7 +109,7 @@ void server_agreement::hand_over() {
     statistics_.assign(gradients.begin() + static_cast<std::ptrdiff_t>(parameters),
                        gradients.end());
     gradients.resize(parameters);
-    if (options().sync.accrues())
+    if (options().agreement.sync.accrues())
         return accrue(std::move(gradients));
     push(std::move(gradients), state().update_position(),
          parameters > 0 ? epoch_.gradient_fetches : epoch_.fetches, true);
@@ -126,8 +126,9 @@ void server_agreement::push(std::vector<tensor> gradients, std::uint64_t minibat
     offer.body().setMinibatch(minibatch);
     offer.body().setFetchesLate(static_cast<std::uint32_t>(epoch_.fetches - fetches));
     offer.body().setFetch(fetch);
-    offer.envelope().setWork(
-        options().sync.assigns_dynamically() ? minibatch : state().traced_minibatch().value());
+    offer.envelope().setWork(options().agreement.sync.assigns_dynamically()
+                                 ? minibatch
+                                 : state().traced_minibatch().value());
     for (tensor& gradient : gradients)
         offer.attach(std::move(gradient));
     stage().send(cache_, std::move(offer));
@@ -174,7 +175,7 @@ void server_agreement::step_alone(std::vector<tensor> from, std::vector<tensor> 
          .flops = static_cast<double>(options().program->parameter_bytes()),
          .work = [program = options().program, current = state().weights.latest(), next,
                   gradients = std::move(gradients),
-                  rate = options().rates(state().update_position()),
+                  rate = options().update.rates(state().update_position()),
                   statistics = std::exchange(statistics_, {})](
                      compute_context& context, copied_weights& copies) mutable -> result<void> {
              auto here = copies.on_device(context, current);
@@ -255,7 +256,7 @@ void server_agreement::accrue(std::vector<tensor> gradients) {
 // Pushes the accrued sum every push_every minibatches, and pulls every fetch_every; without a pull
 // the replica steps by itself.
 void server_agreement::push_or_step(const std::vector<tensor>& gradients) {
-    const replica_sync& sync = options().sync;
+    const replica_sync& sync = options().agreement.sync;
     epoch_.accrued_minibatch = state().update_position();
     const std::uint64_t minibatches = state().position.updates + 1;
     const bool fetch = minibatches % sync.fetch_every == 0;

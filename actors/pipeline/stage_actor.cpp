@@ -86,7 +86,7 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
         return reject("this stage is connected already");
     if (auto listens = listen(body); !listens)
         return fail(listens.failure());
-    const auto companions = companions_of(options_, body, self().node);
+    const auto companions = companions_of(options_.agreement, body, self().node);
     if (!companions)
         return fail(companions.failure());
     if (auto fits = check_run(*companions, runtime(), run()); !fits)
@@ -104,8 +104,8 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     auto initial = std::make_shared<weights_ptr>();
     submit({.label = "initialise",
             .work = [initial, program = options_.program, seed = options_.seed,
-                     state = options_.rule->state().size()](compute_context& context,
-                                                            copied_weights&) -> result<void> {
+                     state = options_.update.rule->state().size()](
+                        compute_context& context, copied_weights&) -> result<void> {
                 auto made = program->initialise(context, seed, state);
                 if (!made)
                     return made.failure();
@@ -126,11 +126,8 @@ result<void> stage_actor::listen(proto::ConnectStage::Reader body) {
             watch(who);
     const auto& program = options_.program;
     state_.arrivals = stage_arrivals{
-        {.schedule = options_.schedule,
-         .place = options_.place,
-         .replica = options_.replica,
-         .warm_ups = options_.warm_ups,
-         .is_dynamic = options_.sync.assigns_dynamically(),
+        {.at = options_.at,
+         .is_dynamic = options_.agreement.sync.assigns_dynamically(),
          .previous = own.previous,
          .next = own.next,
          .inputs =
@@ -150,7 +147,7 @@ result<void> stage_actor::listen(proto::ConnectStage::Reader body) {
 
 result<weights_ptr> stage_actor::weights_from(proto::ConnectStage::Reader body,
                                               const frame& f) const {
-    const weights_layout layout = options_.program->layout(options_.rule->state());
+    const weights_layout layout = options_.program->layout(options_.update.rule->state());
     if (auto fits = layout.check(f.tensors(), body.getUpdates().size()); !fits)
         return fits.failure().in("the weights to start from");
     return layout.assemble(weight_version{body.getWeightVersion()}, f.tensors(),
@@ -164,8 +161,8 @@ void stage_actor::start_with(weights_ptr first) {
 
 void stage_actor::tell_ready() {
     frame_builder<proto::StageReady> answer;
-    answer.body().setStage(options_.place.stage);
-    answer.body().setReplica(options_.replica.replica);
+    answer.body().setStage(options_.at.place.stage);
+    answer.body().setReplica(options_.at.replica.replica);
     send(options_.trainer, std::move(answer));
 }
 
@@ -229,7 +226,7 @@ void stage_actor::tell_snapshot() {
     const weights_ptr& settled = state_.weights.settled();
     const std::uint64_t version = agreement_->version().value();
     auto answer = std::make_shared<frame_builder<proto::Snapshot>>();
-    answer->body().setStage(options_.place.stage);
+    answer->body().setStage(options_.at.place.stage);
     answer->body().setWeightVersion(version);
     write_counts(answer->body().initUpdates(static_cast<unsigned>(settled->updates.size())),
                  settled->updates);
@@ -291,8 +288,8 @@ gradient_buckets::hand_over stage_actor::to_gradients_ready() {
 void stage_actor::end(const error& why, std::optional<std::uint32_t> lost_stage,
                       std::uint32_t lost_replica) {
     frame_builder<proto::StageFailed> failed;
-    failed.body().setStage(options_.place.stage);
-    failed.body().setReplica(options_.replica.replica);
+    failed.body().setStage(options_.at.place.stage);
+    failed.body().setReplica(options_.at.replica.replica);
     if (lost_stage) {
         failed.body().setLostStage(*lost_stage);
         failed.body().setLostReplica(lost_replica);
@@ -303,9 +300,9 @@ void stage_actor::end(const error& why, std::optional<std::uint32_t> lost_stage,
 }
 
 error stage_actor::with_holdings(const error& why) const {
-    return {why.code(),
-            why.message() + describe_holdings(state_, passes_.kept(),
-                                              options_.program->layout(options_.rule->state()))};
+    return {why.code(), why.message() + describe_holdings(state_, passes_.kept(),
+                                                          options_.program->layout(
+                                                              options_.update.rule->state()))};
 }
 
 // A stage reports which neighbour is lost: the trainer may still reach both ends of a lost link. It reports also why its
@@ -316,10 +313,10 @@ void stage_actor::on_down(actor_address who, const error& why) {
         return;
     if (is_own)
         return fail(why);
-    if (const auto lost = state_.neighbours.place_of(who, options_))
+    if (const auto lost = state_.neighbours.place_of(who, options_.at))
         return end(why, lost->stage, lost->replica);
     if (const auto noticed = agreement_ ? agreement_->lose(who, why) : std::nullopt)
-        end(noticed->why, options_.place.stage, noticed->replica);
+        end(noticed->why, options_.at.place.stage, noticed->replica);
 }
 
 void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {

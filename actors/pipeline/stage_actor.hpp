@@ -82,7 +82,7 @@ class stage_actor final : public actor, private stage_port {
     gradient_buckets::hand_over to_gradients_ready() override;
     void tell_ready() override;
     void go_on() override;
-    void fail(const error& why) override { end(why, std::nullopt, options_.replica.replica); }
+    void fail(const error& why) override { end(why, std::nullopt, options_.at.replica.replica); }
     void send_built(actor_address to, proto::Envelope::Builder envelope,
                     const std::function<frame_ptr()>& finish) override {
         actor::send_built(to, envelope, finish);

@@ -36,7 +36,7 @@ result<bool> stage_arrivals::begin(proto::EpochBegin::Reader body, weight_versio
     const epoch_shape whole{body.getMinibatches(), body.getSamplesPerMinibatch(),
                             body.getSamplesInLast(), body.getMinibatches() - 1,
                             body.getMicrobatches()};
-    share_.emplace(body.getEpoch(), body.getFirstMinibatch(), whole, rules_.replica,
+    share_.emplace(body.getEpoch(), body.getFirstMinibatch(), whole, rules_.at.replica,
                    rules_.is_dynamic);
     first_version_ = latest;
     due_ = {};
@@ -85,8 +85,8 @@ bool stage_arrivals::is_early(proto::Activation::Reader body) const {
         !share_->contains(body.getMinibatch()))
         return false;
     const std::uint64_t minibatch = body.getMinibatch() - share_->first_minibatch();
-    return minibatch % rules_.replica.replicas == rules_.replica.replica &&
-           minibatch / rules_.replica.replicas > due_.forward_minibatch;
+    return minibatch % rules_.at.replica.replicas == rules_.at.replica.replica &&
+           minibatch / rules_.at.replica.replicas > due_.forward_minibatch;
 }
 
 result<void> stage_arrivals::accept(const frame_ptr& f) {
@@ -123,16 +123,16 @@ result<void> stage_arrivals::check(proto::Activation::Reader body, const frame& 
 // Checks that the previous stage has computed an activation with the weight version of the schedule.
 result<void> stage_arrivals::check_version(proto::Activation::Reader body,
                                            std::uint64_t own) const {
-    if (rules_.place.stage == 0)
+    if (rules_.at.is_first())
         return {};
-    stage_place sender{rules_.place.stage - 1, rules_.place.stages};
+    stage_place sender{rules_.at.place.stage - 1, rules_.at.place.stages};
     std::uint64_t minibatch = own; // number in the sender's share
-    if (stages_differ()) {
-        sender.warm_up = rules_.warm_ups[sender.stage];
+    if (rules_.at.stages_differ()) {
+        sender.warm_up = rules_.at.warm_ups[sender.stage];
         minibatch = (body.getMinibatch() - share_->first_minibatch()) / rules_.previous.size();
     }
     const std::uint64_t version =
-        first_version_.value() + version_used(rules_.schedule, sender, minibatch);
+        first_version_.value() + version_used(rules_.at.schedule, sender, minibatch);
     if (body.getWeightVersion() == version)
         return {};
     return error{errc::protocol, "was computed with weight version " +
@@ -150,7 +150,7 @@ frame_ptr stage_arrivals::next_activation() {
 
 result<void> stage_arrivals::take_labels(const frame_ptr& f) {
     const auto body = f->body<proto::Labels>();
-    if (rules_.place.stage + 1 != rules_.place.stages || labels_.size() >= limits::stage_labels_max)
+    if (!rules_.at.is_last() || labels_.size() >= limits::stage_labels_max)
         return error{errc::protocol, "labels of " +
                                          name_of(body.getMinibatch(), body.getMicrobatch()) +
                                          " arrive where none are due"};

@@ -29,10 +29,7 @@ using tensors_check =
     std::function<result<void>(std::span<const tensor> tensors, std::uint32_t samples)>;
 
 struct arrival_rules {
-    proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
-    stage_place place;
-    replica_place replica;
-    std::vector<std::uint32_t> warm_ups; // by stage; empty unless stages differ in replicas
+    pipeline_place at;
     bool is_dynamic = false;             // minibatches are assigned dynamically
     std::vector<actor_address> previous; // one; where stages differ in replicas, all, by replica
     std::vector<actor_address> next;     // likewise; empty at the last stage
@@ -83,7 +80,6 @@ class stage_arrivals {
     result<void> accept(const frame_ptr& f);
     result<void> check(proto::Activation::Reader body, const frame& f) const;
     result<void> check_version(proto::Activation::Reader body, std::uint64_t own) const;
-    bool stages_differ() const noexcept { return !rules_.warm_ups.empty(); }
 
     arrival_rules rules_;
     std::optional<epoch_share> share_;

@@ -22,7 +22,7 @@ void stage_evaluation::take(const frame_ptr& f) {
 result<void> stage_evaluation::accept(const frame_ptr& f) {
     const stage_options& options = stage_.options();
     if (f->body_type() == type_id_of<proto::EvaluationLabels>()) {
-        if (!options.is_last() || labels_.size() >= limits::stage_labels_max)
+        if (!options.at.is_last() || labels_.size() >= limits::stage_labels_max)
             return error{errc::protocol, "labels for an evaluation arrive where none are due"};
         labels_.push_back(f);
         return {};
@@ -47,13 +47,13 @@ void stage_evaluation::start() {
     const frame_ptr front = waiting_.front();
     if (front->body_type() == type_id_of<proto::EndOfEvaluation>())
         return report();
-    if (options.is_last() && labels_.empty())
+    if (options.at.is_last() && labels_.empty())
         return;
     const std::uint64_t batch = front->body<proto::EvaluationBatch>().getBatch();
     const std::size_t samples = front->tensors()[0].shape()[0];
     tensor labels;
     actor_address asked_by;
-    if (options.is_last()) {
+    if (options.at.is_last()) {
         const frame_ptr with = std::move(labels_.front());
         labels_.pop_front();
         auto fits = options.program->check_labels(with->tensors(), samples);
@@ -101,7 +101,7 @@ void stage_evaluation::start() {
          },
          .then =
              [this, made, batch, asked_by] {
-                 if (stage_.options().is_last()) {
+                 if (stage_.options().at.is_last()) {
                      sums_.loss_sum += made->loss.loss_sum;
                      sums_.counted += made->loss.counted;
                      sums_.correct += made->loss.correct;
@@ -129,7 +129,7 @@ void stage_evaluation::report() {
         return stage_.fail(
             {errc::protocol, "an evaluation of " + std::to_string(body.getBatches()) +
                                  " batches ends after " + std::to_string(next_batch_)});
-    if (stage_.options().is_last()) {
+    if (stage_.options().at.is_last()) {
         frame_builder<proto::EvaluationDone> done;
         done.body().setEpoch(body.getEpoch());
         done.body().setSamples(samples_);

@@ -12,7 +12,7 @@ bool stage_neighbours::has(actor_address who) const {
 }
 
 std::optional<stage_neighbours::place> stage_neighbours::place_of(actor_address who,
-                                                                  const stage_options& own) const {
+                                                                  const pipeline_place& own) const {
     for (const auto& [neighbours, stage] :
          {std::pair{&next, own.place.stage + 1}, {&previous, own.place.stage - 1}}) {
         const auto found = std::ranges::find(*neighbours, who);
@@ -27,7 +27,7 @@ std::optional<stage_neighbours::place> stage_neighbours::place_of(actor_address 
 
 result<stage_neighbours> neighbours_of(const stage_options& options,
                                        proto::ConnectStage::Reader body, node_id node) {
-    if (body.getPrevious().size() == 0 || (body.getNext().size() == 0) != options.is_last())
+    if (body.getPrevious().size() == 0 || (body.getNext().size() == 0) != options.at.is_last())
         return error{errc::protocol, "the neighbours of this stage are not there"};
     stage_neighbours own;
     for (const auto replica : body.getPrevious())
@@ -45,10 +45,10 @@ result<stage_neighbours> neighbours_of(const stage_options& options,
         *route = tensor_route::colocated;
     }
     const number_form_ptr& form = options.activations;
-    if (form && !options.is_first())
+    if (form && !options.at.is_first())
         own.routes.from_previous = std::make_shared<const crossing_numbers>(
             crossing_numbers::activations(form, options.program->inputs()));
-    if (form && !options.is_last())
+    if (form && !options.at.is_last())
         own.routes.from_next = std::make_shared<const crossing_numbers>(
             crossing_numbers::gradients(form, options.program->outputs()));
     return own;

@@ -27,9 +27,9 @@ struct stage_neighbours {
     stage_routes routes;
 
     bool has(actor_address who) const;
-    // The place of a neighbour of the stage with these options; none if it is not one, or is the data
+    // The place of a neighbour of the stage at `own`; none if it is not one, or is the data
     // source in the place of the first stage's previous one.
-    std::optional<place> place_of(actor_address who, const stage_options& own) const;
+    std::optional<place> place_of(actor_address who, const pipeline_place& own) const;
     // The neighbour in the first replica; none before the stage is connected.
     actor_address first_previous() const {
         return previous.empty() ? actor_address{} : previous.front();

@@ -9,7 +9,8 @@ namespace troupe {
 
 bool stage_norm::is_shared() const {
     const stage_options& options = stage_.options();
-    return options.clip.norm && options.place.stages > 1 && is_synchronous(options.schedule);
+    return options.update.clip.norm && options.at.place.stages > 1 &&
+           is_synchronous(options.at.schedule);
 }
 
 void stage_norm::start() {
@@ -41,7 +42,7 @@ void stage_norm::start() {
                        [this, made] {
                            stage_.state().gradients = std::move(made->sum);
                            norm_.set_own(std::move(made->squares));
-                           if (stage_.options().is_last())
+                           if (stage_.options().at.is_last())
                                norm_.set_later(0);
                            add_up();
                        }});
@@ -51,7 +52,7 @@ void stage_norm::add_up() {
     const auto squares = norm_.sum();
     if (!squares)
         return;
-    if (stage_.options().is_first())
+    if (stage_.options().at.is_first())
         return tell(*squares);
     frame_builder<proto::PartialNorm> partial;
     partial.body().setMinibatch(minibatch());
@@ -62,7 +63,7 @@ void stage_norm::add_up() {
 
 void stage_norm::tell(double squares) {
     norm_.set_all(squares);
-    if (stage_.options().is_last())
+    if (stage_.options().at.is_last())
         return;
     frame_builder<proto::GlobalNorm> all;
     all.body().setMinibatch(minibatch());
@@ -95,7 +96,7 @@ void stage_norm::take_partial(const frame& f) {
 
 void stage_norm::take_global(const frame& f) {
     const auto body = f.body<proto::GlobalNorm>();
-    if (stage_.options().is_first() || !norm_.sum() || norm_.all() ||
+    if (stage_.options().at.is_first() || !norm_.sum() || norm_.all() ||
         body.getMinibatch() != minibatch())
         return stage_.fail({errc::protocol, "the norm of minibatch " +
                                                 std::to_string(body.getMinibatch()) +

@@ -14,12 +14,11 @@
 
 namespace troupe {
 
-struct stage_options {
-    stage_place place;
-    replica_place replica;               // among the replicas of this stage
-    std::vector<std::uint32_t> warm_ups; // by stage; empty unless stages differ in replicas
+// The agreement of a stage with its other replicas (agreement.hpp): its kind, its companions, and the form in which the
+// stage gives them its gradients.
+struct agreement_options {
     replica_sync sync;
-    std::vector<run_role> companions; // the stage's companions; ConnectStage has their addresses
+    std::vector<run_role> companions; // the stage's; ConnectStage has their addresses
     // Makes the payloads that the reducer gets in place of gradients, and is used by the device
     // alone; null: the reducer gets gradients.
     std::shared_ptr<gradient_encoder> encoder;
@@ -27,26 +26,28 @@ struct stage_options {
     // empty: none.
     std::vector<bool> as_factors;
     std::uint32_t worker = 0; // number at the server: this replica's, or one for all of the node's
-    proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
+};
+
+// The rule by which a stage makes the next version of its weights from gradients.
+struct update_options {
+    optimizer_ptr rule;
+    learning_rates rates; // by minibatch of the run
+    gradient_clip clip;
+};
+
+// Owned by the stage; its parts read it (stage_port.hpp).
+struct stage_options {
+    pipeline_place at;
+    agreement_options agreement;
+    update_options update;
     std::shared_ptr<const stage_program> program;
     number_form_ptr activations; // form of activations and gradients between stages; null: float32
     std::shared_ptr<device> compute;
-    optimizer_ptr rule;
-    learning_rates rates;
-    gradient_clip clip;
     std::uint64_t seed = 0;
     actor_address trainer;
 
-    bool is_first() const noexcept { return place.stage == 0; }
-    bool is_last() const noexcept { return place.stage + 1 == place.stages; }
-    bool stages_differ() const noexcept { return !warm_ups.empty(); } // in replicas
     // True if received tensors are copied to the device, and sent ones to the host.
     bool has_own_memory() const noexcept { return compute->memory().kind() == memory_kind::device; }
-    // The factor on the sum over replicas. Where stages differ in replicas, each replica's gradient is
-    // the mean over a minibatch of its own.
-    float scale_of_sum() const noexcept {
-        return stages_differ() ? 1.0f / static_cast<float>(replica.replicas) : 1;
-    }
 };
 
 } // namespace troupe

@@ -14,8 +14,8 @@ namespace troupe {
 bool stage_passes::has_inputs(const instruction& i) const {
     const stage_arrivals& arrivals = state().arrivals;
     if (i.what == pass::forward)
-        return arrivals.has_activation() && (!options().is_last() || arrivals.has_labels());
-    return options().is_last() || arrivals.has_gradient(i);
+        return arrivals.has_activation() && (!options().at.is_last() || arrivals.has_labels());
+    return options().at.is_last() || arrivals.has_gradient(i);
 }
 
 kept_activations stage_passes::kept() const {
@@ -33,8 +33,8 @@ batch_part stage_passes::part_of(const instruction& i) const {
     const epoch_share& share = state().share();
     const sample_range rows = share.shape().rows_of(i.minibatch, i.microbatch);
     const std::uint64_t samples =
-        options().sync.sums_gradients && !options().stages_differ()
-            ? samples_of_round(share.whole(), options().replica.replicas, i.minibatch)
+        options().agreement.sync.sums_gradients && !options().at.stages_differ()
+            ? samples_of_round(share.whole(), options().at.replica.replicas, i.minibatch)
             : share.shape().samples_of(i.minibatch);
     return {.training = true,
             .seed = options().seed,
@@ -50,12 +50,12 @@ result<stage_work> stage_passes::forward(const instruction& i, std::uint64_t rea
     const weight_version version = state().weights.latest()->version;
     TROUPE_CHECK(version.value() ==
                      arrivals.first_version().value() +
-                         version_used(options().schedule, options().place, i.minibatch),
+                         version_used(options().at.schedule, options().at.place, i.minibatch),
                  "a forward pass uses the version that the delayed-version equation says");
     const frame_ptr activation = arrivals.next_activation();
     tensor labels;
     float scale = 0; // of the loss gradient
-    if (options().is_last()) {
+    if (options().at.is_last()) {
         const auto arrived = arrivals.next_labels(i);
         if (!arrived)
             return arrived.failure();
@@ -109,7 +109,7 @@ void stage_passes::finish_forward(const instruction& i, forward_outcome& made) {
     const pass_id pass{i.minibatch, i.microbatch};
     stashed& s = stash_.at(pass);
     s.saved = std::move(made.forward.saved);
-    if (options().is_last()) {
+    if (options().at.is_last()) {
         s.loss_gradient = std::move(made.loss.gradient);
         return count_loss(i, made.loss);
     }
@@ -154,7 +154,7 @@ result<stage_work> stage_passes::backward(const instruction& i,
     stashed& s = stash_.at(pass);
     const weights_ptr used = state().weights.held(pass);
     std::vector<tensor> gradients{std::move(s.loss_gradient)};
-    if (!options().is_last()) {
+    if (!options().at.is_last()) {
         const auto arrived = state().arrivals.next_gradient(i, used->version);
         if (!arrived)
             return arrived.failure();
@@ -167,13 +167,14 @@ result<stage_work> stage_passes::backward(const instruction& i,
         .label = proto::BACKWARD_WORK->cStr(),
         .minibatch = minibatch_id{state().share().run_minibatch(i.minibatch)},
         .version = used->version,
-        .flops = options().program->backward_flops_per_sample() * samples +
-                 (buckets && options().encoder ? options().program->parameter_bytes() : 0.0),
+        .flops =
+            options().program->backward_flops_per_sample() * samples +
+            (buckets && options().agreement.encoder ? options().program->parameter_bytes() : 0.0),
         .work = [made, program = options().program, used, part = part_of(i),
                  saved = std::make_shared<saved_activations>(std::move(s.saved)),
                  gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
                  sum = std::make_shared<std::vector<tensor>>(std::exchange(state().gradients, {})),
-                 buckets, as_factors = options().as_factors,
+                 buckets, as_factors = options().agreement.as_factors,
                  to_previous = state().neighbours.routes.to_previous,
                  arrives_as = state().neighbours.routes.from_next, sent_as = options().activations,
                  samples](compute_context& context, copied_weights& copies) -> result<void> {

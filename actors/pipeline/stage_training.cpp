@@ -38,7 +38,8 @@ void stage_actor::go_on() {
 
 step stage_actor::what_is_next(std::optional<instruction>& next) const {
     const stage_arrivals& arrivals = state_.arrivals;
-    next = next_instruction(options_.schedule, options_.place, arrivals.shape(), state_.position);
+    next = next_instruction(options_.at.schedule, options_.at.place, arrivals.shape(),
+                            state_.position);
     return next_step({.before = agreement_->before_pass(),
                       .next = next,
                       .data_ended = arrivals.data_has_ended(),
@@ -96,14 +97,14 @@ void stage_actor::finish_epoch() {
     TROUPE_CHECK(passes_.in_flight() == 0 && state_.gradients.empty(),
                  "a drained pipeline holds nothing");
     const epoch_share share = state_.share();
-    if (options_.sync.assigns_dynamically() || options_.stages_differ())
+    if (options_.agreement.sync.assigns_dynamically() || options_.at.stages_differ())
         // The versions of all stages advance by the epoch's minibatches.
         state_.weights.renumber(
             weight_version{state_.arrivals.first_version().value() + share.whole().minibatches});
     frame_builder<proto::StageEpochDone> done;
     done.body().setEpoch(share.number());
-    done.body().setStage(options_.place.stage);
-    done.body().setReplica(options_.replica.replica);
+    done.body().setStage(options_.at.place.stage);
+    done.body().setReplica(options_.at.replica.replica);
     done.body().setWeightVersion(agreement_->version().value());
     done.body().setMinibatches(share.whole().minibatches);
     state_.counts.write(done.body(), now());

@@ -15,8 +15,9 @@ void stage_actor::start_update(const instruction& i) {
             .minibatch = state_.traced_minibatch(),
             .version = state_.weights.latest()->version,
             .flops = static_cast<double>(options_.program->parameter_bytes()),
-            .work = [next, program = options_.program, rule = options_.rule, clip = options_.clip,
-                     squares = norm_.squares(), rate = options_.rates(state_.update_position()),
+            .work = [next, program = options_.program, rule = options_.update.rule,
+                     clip = options_.update.clip, squares = norm_.squares(),
+                     rate = options_.update.rates(state_.update_position()),
                      current = std::make_shared<weights_ptr>(state_.weights.take()),
                      sum = std::make_shared<std::vector<tensor>>(std::move(state_.gradients))](
                         compute_context& context, copied_weights& copies) -> result<void> {

@@ -32,7 +32,8 @@ std::shared_ptr<gradient_buckets> summed_agreement::begin_sum(const instruction&
     begin();
     return std::make_shared<gradient_buckets>(
         std::exchange(state().gradients, {}), stage().to_gradients_ready(),
-        gradient_buckets::options{options().encoder, s.share().number(), options().as_factors});
+        gradient_buckets::options{options().agreement.encoder, s.share().number(),
+                                  options().agreement.as_factors});
 }
 
 // If a sum has begun, submits the tensors that are left to the reducer, if any; averages come first.
@@ -58,7 +59,7 @@ bool summed_agreement::take_update() {
 void summed_agreement::submit(std::size_t first, std::vector<tensor> own) {
     frame_builder<proto::Reduce> request;
     request.body().setReduction(reduction_);
-    request.body().setScale(options().scale_of_sum());
+    request.body().setScale(options().at.scale_of_sum());
     request.body().setFirst(static_cast<std::uint32_t>(first));
     request.envelope().setWork(state().traced_minibatch().value());
     for (tensor& t : own)

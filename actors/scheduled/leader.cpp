@@ -51,7 +51,7 @@ leader::leader(actor_context& context, leader_options options)
     on<proto::WriteEnd>(&leader::write_end);
     on<proto::StopRun>(&leader::stop);
     show_facts(facts_);
-    show_milestones(report_.board);
+    show_milestones(reached_.board);
     show_course();
     facts_->set({{"commit", "none"}, {"losses", "0"}});
 }
@@ -110,37 +110,37 @@ void leader::time_is_up(proto::TimeIsUp::Reader, const frame& f) {
 void leader::phases_done(proto::PhasesDone::Reader body, const frame& f) {
     if (!sender(body.getIncarnation(), f))
         return;
-    report_.phases = std::max(report_.phases, body.getNumber());
-    tell(run_progress{.milestone = report_.milestones,
-                      .done = report_.phases - std::min(report_.phases, report_.milestone_phase),
+    reached_.phases = std::max(reached_.phases, body.getNumber());
+    tell(run_progress{.milestone = reached_.milestones,
+                      .done = reached_.phases - std::min(reached_.phases, reached_.milestone_phase),
                       .pieces = 0,
                       .piece = "phases",
-                      .elapsed = now() - report_.milestone_began,
-                      .numbers = report_.numbers});
+                      .elapsed = now() - reached_.milestone_began,
+                      .numbers = reached_.numbers});
 }
 
 void leader::probe_done(proto::ProbeDone::Reader body, const frame& f) {
     if (!sender(body.getIncarnation(), f))
         return;
     const std::uint64_t phase = body.getNumber();
-    if (report_.last_probe && phase <= *report_.last_probe)
+    if (reached_.last_probe && phase <= *reached_.last_probe)
         return; // computed again after a loss
-    report_.last_probe = phase;
-    report_.phases = std::max(report_.phases, phase + 1);
-    report_.numbers = read_numbers(body.getNumbers());
+    reached_.last_probe = phase;
+    reached_.phases = std::max(reached_.phases, phase + 1);
+    reached_.numbers = read_numbers(body.getNumbers());
     const bool stands_still =
-        report_.still.is_reached(report_.numbers, options_.what.app.getStop().getGap());
-    report_.numbers.push_back(
-        {"phases", static_cast<double>(report_.phases), proto::NumberStyle::COUNT});
-    tell(run_milestone{report_.milestones, report_.numbers});
-    report_.board->reached(shown(report_.milestones, now() - report_.began, report_.numbers));
+        reached_.still.is_reached(reached_.numbers, options_.what.app.getStop().getGap());
+    reached_.numbers.push_back(
+        {"phases", static_cast<double>(reached_.phases), proto::NumberStyle::COUNT});
+    tell(run_milestone{reached_.milestones, reached_.numbers});
+    reached_.board->reached(shown(reached_.milestones, now() - reached_.began, reached_.numbers));
     if (stands_still)
-        tell(run_note{standstill::sentence(report_.still.best())});
-    ++report_.milestones;
-    report_.milestone_began = now();
-    report_.milestone_phase = report_.phases;
+        tell(run_note{standstill::sentence(reached_.still.best())});
+    ++reached_.milestones;
+    reached_.milestone_began = now();
+    reached_.milestone_phase = reached_.phases;
     if (!f.tensors().empty()) {
-        report_.so_far.newest.emplace(f.tensors().begin(), f.tensors().end());
+        files_.so_far.newest.emplace(f.tensors().begin(), f.tensors().end());
         write_so_far();
     }
 }

@@ -155,23 +155,32 @@ class leader final : public actor {
         std::uint64_t round = 0; // counts partings: what was read before one is read again
         source_state source = source_state::idle;
     };
-    // Everything that the run says of itself.
-    struct report {
+    // How far the run is, by what its schedulers have told; what it says of itself while it goes on.
+    struct reached_work {
         bool is_started = false;
         std::uint64_t phases = 0;
-        std::uint32_t milestones = 0;
-        std::uint32_t losses = 0;
+        std::uint32_t milestones = 0; // sweeps
         std::optional<std::uint64_t> last_probe;
         std::shared_ptr<milestone_board> board = std::make_shared<milestone_board>();
         time_point began;
         time_point milestone_began;
         std::uint64_t milestone_phase = 0; // phases before it
         std::vector<named_number> numbers; // of the last milestone
-        std::optional<error> failure;      // why it was stopped
-        std::vector<std::string> files;    // of the result
-        std::string checkpoint;            // folder of the last one
-        std::string bound;                 // of `stop`, that has ended the run
         standstill still;
+
+        // "3 sweeps".
+        std::string text() const {
+            return milestones == 0 ? before_a_sweep() : counted(milestones, "sweep");
+        }
+        // Numbers are of sweeps: without one there is nothing else to say of it.
+        std::string before_a_sweep() const {
+            return counted(phases, "phase") + ", before the end of a first sweep";
+        }
+    };
+    // The files of the run: those on disk, and those that are yet to be written, by the io device.
+    struct run_files {
+        std::vector<std::string> result;
+        std::string checkpoint; // folder of the last one
         written_so_far so_far;
         std::shared_ptr<unwritten_end> end; // of a run that is over
         std::string kept;                   // what of it is kept, as it could not be written
@@ -179,29 +188,24 @@ class leader final : public actor {
             unwritten checkpoints, deletions, so_far, end;
         } disk;
 
-        std::string stopped_text() const {
-            std::string text = "stopped after " +
-                               (milestones == 0 ? before_a_sweep() : counted(milestones, "sweep"));
-            if (!files.empty())
-                text += "; what has been found is in " +
-                        std::filesystem::path{files.front()}.parent_path().string();
-            return text + onward_text();
-        }
-        // Numbers are of sweeps: without one there is nothing else to say of it.
-        std::string before_a_sweep() const {
-            return counted(phases, "phase") + ", before the end of a first sweep";
+        std::string found_text() const {
+            return result.empty()
+                       ? ""
+                       : "; what has been found is in " +
+                             std::filesystem::path{result.front()}.parent_path().string();
         }
         std::string onward_text() const {
             return checkpoint.empty() ? ""
                                       : "; " + checkpoint + " is saved, --resume goes on from it";
         }
     };
-
     struct intents {
         leader::wish wish = leader::wish::go_on;
         commit_state commit = commit_state::none;
-        bool is_time_up = false;  // by stop.seconds
-        bool is_stopping = false; // by whoever owns the run
+        bool is_time_up = false;      // by stop.seconds
+        bool is_stopping = false;     // by whoever owns the run
+        std::optional<error> failure; // with which it ends, if it is stopped
+        std::string bound;            // of `stop`, by which it ends
 
         void go_back() { // a commit that is being written is complete
             commit = commit == commit_state::marked ? commit_state::none : commit;
@@ -225,11 +229,13 @@ class leader final : public actor {
     struct {
         repeated_losses in_place;
         lost_pairs pairs;
+        std::uint32_t actors = 0; // that have been lost
     } losses_;
     run_incarnation incarnation_;
     answers answers_;
     intents intent_;
-    report report_;
+    reached_work reached_;
+    run_files files_;
     actor_address listener_;
     const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
     work_queue work_;

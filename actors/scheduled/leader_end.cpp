@@ -91,14 +91,13 @@ void leader::write_checkpoint() {
                   },
                   .then =
                       [this, folder, deleted] {
-                          report_.checkpoint = *folder;
+                          files_.checkpoint = *folder;
                           intent_.commit = commit_state::none;
-                          if (const auto failures = report_.disk.checkpoints.succeed();
-                              failures > 0)
+                          if (const auto failures = files_.disk.checkpoints.succeed(); failures > 0)
                               tell(run_note{written_again("checkpoints", failures)});
                           if (*deleted)
-                              report_.disk.deletions.succeed();
-                          else if (report_.disk.deletions.fail())
+                              files_.disk.deletions.succeed();
+                          else if (files_.disk.deletions.fail())
                               tell(run_note{older_stay(deleted->failure())});
                       },
                   .failed =
@@ -106,9 +105,9 @@ void leader::write_checkpoint() {
                           intent_.commit = commit_state::none;
                           if (!may_be_written_later(why))
                               return finish(why);
-                          if (report_.disk.checkpoints.fail())
+                          if (files_.disk.checkpoints.fail())
                               tell(run_note{goes_on_unwritten("a checkpoint", why,
-                                                              next_is_tried(report_.checkpoint))});
+                                                              next_is_tried(files_.checkpoint))});
                       }});
 }
 
@@ -126,9 +125,9 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     if (!state)
         return reject(state.failure().message());
     if (*who >= workers())
-        report_.bound = bound_reached(read_stop(options_.what.app.getStop()),
+        intent_.bound = bound_reached(read_stop(options_.what.app.getStop()),
                                       {state->end.is_done, intent_.is_time_up, state->milestones,
-                                       std::max(report_.phases, state->number), report_.numbers});
+                                       std::max(reached_.phases, state->number), reached_.numbers});
     answers_.ends.try_emplace(*who, std::move(*state));
     end_if_over();
 }
@@ -143,9 +142,9 @@ void leader::end_if_over() {
         return;
     course_.all_have_ended();
     show_course();
-    if (report_.milestones == 0) // no sweep says how far the run is
+    if (reached_.milestones == 0) // no sweep says how far the run is
         for (const auto& [member, end] : answers_.ends)
-            report_.phases = std::max(report_.phases, end.number);
+            reached_.phases = std::max(reached_.phases, end.number);
     for (std::size_t w = 0; w < workers(); ++w)
         if (dealing_.wanted[w]) // nobody needs it any more, and its failure would be the run's
             part_with(w, {errc::cancelled, "the run is over"});
@@ -155,19 +154,19 @@ void leader::end_if_over() {
             all.push_back(state);
         commits_.start_from(std::move(all));
     }
-    report_.end = std::make_shared<unwritten_end>();
+    files_.end = std::make_shared<unwritten_end>();
     if (keeps_end)
-        report_.end->commit = saved_commit{shape_of(options_.what), *commits_.latest(),
-                                           ends_before(commits_.phase(), answers_.ends)};
-    report_.end->needs_commit = intent_.is_stopping;
+        files_.end->commit = saved_commit{shape_of(options_.what), *commits_.latest(),
+                                          ends_before(commits_.phase(), answers_.ends)};
+    files_.end->needs_commit = intent_.is_stopping;
     if (!options_.what.app.hasResult() || !options_.what.what->write_result) {
-        report_.end->needs_commit = true;
+        files_.end->needs_commit = true;
     } else {
         auto ended =
             run_of(std::exchange(answers_.ends, {}), workers(), options_.what.shares.blocks.size());
         if (!ended)
             return finish(ended.failure());
-        report_.end->result = std::move(*ended);
+        files_.end->result = std::move(*ended);
     }
     send(self(), frame_builder<proto::WriteEnd>{});
 }
@@ -233,39 +232,37 @@ void write_what_is_missing(unwritten_end& end, const program& what, const result
 void leader::write_so_far() {
     const auto& write = options_.what.what->write_so_far;
     if (!options_.what.app.hasResult() || !write || course_.now() != program_course::running ||
-        report_.so_far.now != written_so_far::state::idle || !report_.so_far.newest)
+        files_.so_far.now != written_so_far::state::idle || !files_.so_far.newest)
         return;
-    report_.so_far.now = written_so_far::state::writing;
+    files_.so_far.now = written_so_far::state::writing;
     const auto site = std::make_shared<result_site>(site_of_result(options_));
-    work_.submit(*options_.io,
-                 {.label = "write so far",
-                  .work = [site, write, all = *std::exchange(report_.so_far.newest, {}),
-                           rows = options_.data,
-                           mark = options_.result_mark](compute_context&) -> result<void> {
-                      const auto files = write_files(*site, mark, [&](const result_site& into) {
-                          auto written =
-                              call_part("write_so_far", [&] { return write(into, all); });
-                          return written ? names_of_files{std::vector<std::string>{}}
-                                         : names_of_files{written.failure()};
-                      });
-                      return files ? result<void>{} : files.failure();
-                  },
-                  .then =
-                      [this] {
-                          report_.so_far.now = written_so_far::state::idle;
-                          report_.disk.so_far.succeed();
-                          write_so_far();
-                      },
-                  .failed =
-                      [this](const error& why) {
-                          // A program that fails by itself would do so again.
-                          report_.so_far.now = may_be_written_later(why)
-                                                   ? written_so_far::state::idle
-                                                   : written_so_far::state::failed;
-                          if (report_.disk.so_far.fail())
-                              tell(run_note{goes_on_unwritten("what there is of the result", why,
-                                                              "and writes the result at its end")});
-                      }});
+    work_.submit(
+        *options_.io,
+        {.label = "write so far",
+         .work = [site, write, all = *std::exchange(files_.so_far.newest, {}), rows = options_.data,
+                  mark = options_.result_mark](compute_context&) -> result<void> {
+             const auto files = write_files(*site, mark, [&](const result_site& into) {
+                 auto written = call_part("write_so_far", [&] { return write(into, all); });
+                 return written ? names_of_files{std::vector<std::string>{}}
+                                : names_of_files{written.failure()};
+             });
+             return files ? result<void>{} : files.failure();
+         },
+         .then =
+             [this] {
+                 files_.so_far.now = written_so_far::state::idle;
+                 files_.disk.so_far.succeed();
+                 write_so_far();
+             },
+         .failed =
+             [this](const error& why) {
+                 // A program that fails by itself would do so again.
+                 files_.so_far.now = may_be_written_later(why) ? written_so_far::state::idle
+                                                               : written_so_far::state::failed;
+                 if (files_.disk.so_far.fail())
+                     tell(run_note{goes_on_unwritten("what there is of the result", why,
+                                                     "and writes the result at its end")});
+             }});
 }
 
 void leader::write_end(proto::WriteEnd::Reader, const frame& f) {
@@ -273,9 +270,9 @@ void leader::write_end(proto::WriteEnd::Reader, const frame& f) {
         return reject("only the leader tells itself so");
     if (course_.now() != program_course::writing)
         return;
-    const auto site = std::make_shared<result_site>(report_.end->result ? site_of_result(options_)
-                                                                        : result_site{});
-    work_.submit(*options_.io, {.work = [end = report_.end, what = options_.what.what, site,
+    const auto site = std::make_shared<result_site>(files_.end->result ? site_of_result(options_)
+                                                                       : result_site{});
+    work_.submit(*options_.io, {.work = [end = files_.end, what = options_.what.what, site,
                                          mark = options_.result_mark, to = options_.checkpoints,
                                          rows = options_.data](compute_context&) -> result<void> {
                                     write_what_is_missing(*end, *what, *site, mark, to.get());
@@ -286,45 +283,45 @@ void leader::write_end(proto::WriteEnd::Reader, const frame& f) {
 
 // A result is there whether or not the end can be gone on from. What a run is stopped for is its checkpoint, too.
 void leader::end_is_tried() {
-    const unwritten_end& end = *report_.end;
-    report_.files = end.files;
+    const unwritten_end& end = *files_.end;
+    files_.result = end.files;
     if (!end.checkpoint.empty())
-        report_.checkpoint = end.checkpoint;
+        files_.checkpoint = end.checkpoint;
     const std::optional<error> why = end.failure();
     if (why && !may_be_written_later(*why))
         return finish(why);
     if (!why) {
         if (end.commit_failure)
-            tell(run_note{end_is_unsaved(*end.commit_failure, report_.checkpoint)});
-        if (!report_.kept.empty())
-            tell(run_note{written_after_all(std::exchange(report_.kept, {}))});
-        return finish(report_.failure);
+            tell(run_note{end_is_unsaved(*end.commit_failure, files_.checkpoint)});
+        if (!files_.kept.empty())
+            tell(run_note{written_after_all(std::exchange(files_.kept, {}))});
+        return finish(intent_.failure);
     }
-    if (!report_.disk.end.is_kept())
+    if (!files_.disk.end.is_kept())
         let_actors_go(std::nullopt);
     if (!end.commit)
         options_.checkpoints.reset(); // so that another run may go on from the last one
-    report_.kept = end.missing();
-    const auto wait = report_.disk.end.keep(*why);
+    files_.kept = end.missing();
+    const auto wait = files_.disk.end.keep(*why);
     if (!wait)
-        return finish(given_up_unwritten(report_.kept, *why, saved_text(report_.checkpoint)));
-    if (report_.disk.end.fail())
-        tell(run_note{kept_unwritten(report_.kept, *why)});
+        return finish(given_up_unwritten(files_.kept, *why, saved_text(files_.checkpoint)));
+    if (files_.disk.end.fail())
+        tell(run_note{kept_unwritten(files_.kept, *why)});
     after(*wait, frame_builder<proto::WriteEnd>{});
 }
 
 // Once: the run ends at the next phase that is chosen, or, if it is over, when its result is written. Once more, before its
 // first phase, or while it keeps what cannot be written: at once.
 void leader::stop(proto::StopRun::Reader, const frame&) {
-    if (!report_.kept.empty())
-        return finish(stopped_unwritten(report_.kept, report_.disk.end.reason(),
-                                        saved_text(report_.checkpoint)));
+    if (!files_.kept.empty())
+        return finish(stopped_unwritten(files_.kept, files_.disk.end.reason(),
+                                        saved_text(files_.checkpoint)));
     const bool is_again = std::exchange(intent_.is_stopping, true);
     if (course_.now() == program_course::writing && !is_again)
         return;
-    report_.failure = error{errc::cancelled, "stopped"};
-    if (is_again || !report_.is_started)
-        return finish(report_.failure);
+    intent_.failure = error{errc::cancelled, "stopped"};
+    if (is_again || !reached_.is_started)
+        return finish(intent_.failure);
     go_for(wish::stop);
 }
 
@@ -341,31 +338,32 @@ void leader::finish(std::optional<error> failure) {
     course_.finish();
     show_course();
     work_.forget();
-    if (failure && failure->code() == errc::cancelled && report_.kept.empty())
-        failure = error{errc::cancelled, report_.stopped_text()};
+    if (failure && failure->code() == errc::cancelled && files_.kept.empty())
+        failure = error{errc::cancelled, "stopped after " + reached_.text() + files_.found_text() +
+                                             files_.onward_text()};
     else if (failure)
         failure = advised(*failure, options_.more_memory);
-    if (!report_.disk.end.is_kept())
+    if (!files_.disk.end.is_kept())
         let_actors_go(failure);
     std::vector<std::string> remarks;
-    if (!report_.bound.empty())
-        remarks.push_back("stop." + report_.bound + " reached");
-    if (report_.milestones == 0)
-        remarks.push_back("after " + report_.before_a_sweep());
-    if (report_.losses > 0)
-        remarks.push_back(counted(report_.losses, "actor") + " lost on the way");
-    json ended{{"result", report_.files},
-               {"phases", report_.phases},
+    if (!intent_.bound.empty())
+        remarks.push_back("stop." + intent_.bound + " reached");
+    if (reached_.milestones == 0)
+        remarks.push_back("after " + reached_.before_a_sweep());
+    if (losses_.actors > 0)
+        remarks.push_back(counted(losses_.actors, "actor") + " lost on the way");
+    json ended{{"result", files_.result},
+               {"phases", reached_.phases},
                {"nodes", cast_.agents().size()}}; // that are left
-    if (!report_.bound.empty())
-        ended["ended_by"] = report_.bound;
+    if (!intent_.bound.empty())
+        ended["ended_by"] = intent_.bound;
     std::vector<std::string> lines;
-    for (const std::string& file : report_.files)
+    for (const std::string& file : files_.result)
         lines.push_back("result " + file);
     tell(run_finished{.failure = std::move(failure),
-                      .saved = report_.checkpoint,
-                      .milestones = report_.milestones,
-                      .numbers = report_.numbers,
+                      .saved = files_.checkpoint,
+                      .milestones = reached_.milestones,
+                      .numbers = reached_.numbers,
                       .remarks = std::move(remarks),
                       .actors = std::move(lines),
                       .json = ended.dump()});

@@ -83,7 +83,7 @@ void leader::on_down(actor_address who, const error& why) {
     if (leaves || cast_.agent_of(gone.front()) == who)
         devices_.lose(who.node);
     const std::uint64_t folded = // at least
-        std::max(report_.phases, commits_.latest() != nullptr ? commits_.phase() : 0);
+        std::max(reached_.phases, commits_.latest() != nullptr ? commits_.phase() : 0);
     std::vector<std::size_t>
         there; // a node that was lost before an actor came to it is no fault of the actor's
     std::ranges::copy_if(gone, std::back_inserter(there),
@@ -92,13 +92,13 @@ void leader::on_down(actor_address who, const error& why) {
         why.code() == errc::lost ? losses_.in_place.add(there, folded) : std::vector<std::size_t>{};
     if (!devices_.choose({}))
         return finish(
-            none_left(why, cast_.describe(gone), report_.checkpoint, !in_succession.empty()));
+            none_left(why, cast_.describe(gone), files_.checkpoint, !in_succession.empty()));
     if (!in_succession.empty())
         return finish(
-            lost_in_place(why, cast_.describe(in_succession), folded, report_.onward_text()));
+            lost_in_place(why, cast_.describe(in_succession), folded, files_.onward_text()));
     const std::string carried = cast_.describe(gone);
-    report_.losses += static_cast<std::uint32_t>(gone.size());
-    facts_->set("losses", std::to_string(report_.losses));
+    losses_.actors += static_cast<std::uint32_t>(gone.size());
+    facts_->set("losses", std::to_string(losses_.actors));
     // The phases of the others go on, and the schedulers keep those since the commit.
     const bool replays = course_.can_replay() && commits_.latest() != nullptr &&
                          options_.what.shares.blocks.empty() &&

@@ -47,9 +47,9 @@ void leader::on_start() {
                                                         std::ref(*options_.listener));
     if (options_.resume) { // the commit of a checkpoint takes the place of the beginning
         commits_.start_from(std::move(*std::exchange(options_.resume, {})));
-        report_.checkpoint = options_.resumed_from;
-        report_.milestones = commits_.latest()->back().milestones;
-        report_.phases = report_.milestone_phase = commits_.phase();
+        files_.checkpoint = options_.resumed_from;
+        reached_.milestones = commits_.latest()->back().milestones;
+        reached_.phases = reached_.milestone_phase = commits_.phase();
         // Where the bounds are as they were, the run ends with what it has ended with.
         const stop_settings stop = read_stop(options_.what.app.getStop());
         for (auto& [member, end] : std::exchange(options_.resumed_ends, {}))
@@ -256,9 +256,9 @@ void leader::begin_if_ready() {
     write_so_far();
     if (have_replaced)
         return tell(run_note{replay_text(answers_.lost_workers, answers_.replayed)});
-    if (!report_.is_started) {
-        report_.is_started = true;
-        report_.began = report_.milestone_began = now();
+    if (!reached_.is_started) {
+        reached_.is_started = true;
+        reached_.began = reached_.milestone_began = now();
         tell(run_started{.nodes = static_cast<std::uint32_t>(cast_.agents().size()),
                          .milestone = "sweep",
                          .milestones = static_cast<std::uint32_t>(

@@ -33,8 +33,8 @@ void write_part(proto::ModelPart::Builder to, proto::App::Reader app, const plan
     to.setTrain(app.getTrain());
     to.setSync(app.getTopology().getSync());
     to.setStage(actor.stage);
-    to.setFirstLayer(static_cast<std::uint32_t>(stage.layers.first));
-    to.setLayers(static_cast<std::uint32_t>(stage.layers.count));
+    to.setFirstLayer(static_cast<std::uint32_t>(stage.layers.range.first));
+    to.setLayers(static_cast<std::uint32_t>(stage.layers.range.count));
     to.setReplica(actor.replicas[0]);
     to.setReplicas(static_cast<std::uint32_t>(stage.where.size()));
     to.setSlowDown(actor.where.slow_down);
@@ -43,7 +43,7 @@ void write_part(proto::ModelPart::Builder to, proto::App::Reader app, const plan
 void write_stage(proto::StageOptions::Builder to, proto::App::Reader app, const plan& p,
                  const planned_actor& actor) {
     to.setStages(static_cast<std::uint32_t>(p.stages.size()));
-    to.setSchedule(p.schedule);
+    to.setSchedule(p.shape.schedule);
     auto replicas = to.initStageReplicas(static_cast<unsigned>(p.stage_replicas.size()));
     for (unsigned s = 0; s < replicas.size(); ++s)
         replicas.set(s, p.stage_replicas[s]);

@@ -37,12 +37,12 @@ bool is_colocated(const placed_run& run, std::size_t placement, std::uint32_t st
 data_source_options source_options(const placed_run& run, proto::App::Reader app) {
     const plan& p = run.planned;
     data_source_options source;
-    source.schedule = p.schedule;
+    source.schedule = p.shape.schedule;
     source.first_place.stages = static_cast<std::uint32_t>(p.stages.size());
     if (!p.stage_replicas.empty())
         source.first_place.warm_up = warm_ups(p.stage_replicas)[0];
     source.shape = run.course.shape();
-    source.microbatches = p.microbatches;
+    source.microbatches = p.shape.microbatches;
     source.ignored_label = ignored_by(app.getModel().getLoss());
     source.seed = app.getTrain().getSeed();
     source.shuffle = app.getTrain().getShuffle();

@@ -35,7 +35,7 @@ frame_builder<proto::RunEvaluation> evaluation_of(std::uint32_t epoch) {
 
 // The first stage that has parameters.
 std::size_t leader_of(const plan& p) {
-    const auto trains = [](const planned_stage& s) { return s.parameters > 0; };
+    const auto trains = [](const planned_stage& s) { return s.needs.parameters > 0; };
     return static_cast<std::size_t>(std::ranges::find_if(p.stages, trains) - p.stages.begin());
 }
 

@@ -13,7 +13,7 @@ namespace {
 std::vector<weights_layout> layouts_of(const std::vector<planned_stage>& stages) {
     std::vector<weights_layout> layouts;
     for (const planned_stage& stage : stages)
-        layouts.push_back(stage.layout);
+        layouts.push_back(stage.weights.layout);
     return layouts;
 }
 
@@ -94,7 +94,7 @@ void trainer_checkpoint::write(std::shared_ptr<checkpoint_store> store,
     auto deleted = std::make_shared<result<void>>();
     std::vector<layer_range> layers;
     for (const planned_stage& stage : stages)
-        layers.push_back(stage.layers);
+        layers.push_back(stage.layers.range);
     work_.submit(
         *io_,
         {.work = [store = std::move(store), progress, layers = std::move(layers),

@@ -92,24 +92,25 @@ result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
 // where it is right.
 void lasso_scheduler::begin_first(const whole_sums& all) {
     course_.has_begun = true;
-    course_.null_objective = all.fit.loss;
+    course_.objective.null = all.fit.loss;
     path_.begin(all.coefficients.dual_norm);
     if (!options_.settings.is_logistic() || !options_.form.is_centred)
         return;
     const double share = share_of_ones(all.fit);
-    course_.null_objective = null_loss(options_.form.rows, share);
-    course_.shift = std::log(share / (1 - share));
+    course_.objective.null = null_loss(options_.form.rows, share);
+    course_.intercept.shift = std::log(share / (1 - share));
 }
 
 // The solution at this lambda, in place of what was found earlier.
 solution_numbers lasso_scheduler::record(const whole_sums& all, const std::vector<double>& values) {
     const penalty p = path_.weights();
-    const double rows = options_.form.rows, null = course_.null_objective;
+    const double rows = options_.form.rows, null = course_.objective.null;
     const double gap = duality_gap(options_.settings.loss, all.fit, all.coefficients, p);
     double intercept = 0;
     if (options_.form.is_centred)
-        intercept = options_.settings.is_logistic() ? all.fit.intercept
-                                                    : course_.target_mean - all.mean_value;
+        intercept = options_.settings.is_logistic()
+                        ? all.fit.intercept
+                        : course_.intercept.target_mean - all.mean_value;
     solution found;
     found.numbers = {path_.lambda(), objective(all.fit, all.coefficients, p) / rows,
                      null > 0 ? gap / null : 0.0, intercept, all.used};
@@ -126,11 +127,11 @@ solution_numbers lasso_scheduler::record(const whole_sums& all, const std::vecto
 void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgement> judgements,
                                   const whole_sums& all) {
     const penalty p = path_.weights();
-    course_.may_gain = true;
-    course_.used = all.used;
-    course_.residual_square = all.fit.residual_square;
+    course_.set.may_gain = true;
+    course_.set.used = all.used;
+    course_.objective.residual_square = all.fit.residual_square;
     // The bound of the least squares problem.
-    course_.objective_bound = objective(all.fit.residual_square, all.coefficients, p);
+    course_.objective.bound = objective(all.fit.residual_square, all.coefficients, p);
     const auto used = static_cast<std::size_t>(all.used);
     // It grows also where it can no longer be one phase.
     const std::size_t size = std::max(
@@ -138,7 +139,7 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
                           (options_.is_sparse ? sparse_growth : working_set_growth) * used),
                  options_.whole_set_max()),
         used + used / 8);
-    working_.replace(number, judgements, {p.l1, size, course_.is_whole}, options_.form);
+    working_.replace(number, judgements, {p.l1, size, course_.set.is_whole}, options_.form);
     fresh_gradients_.clear();
     for (const std::int64_t column : working_.own()) {
         const std::size_t i = index_of(column);
@@ -153,26 +154,27 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
         begin_problem(all);
     judged_.reset();
     const double gap = duality_gap(options_.settings.loss, all.fit, all.coefficients, p);
-    double enough = next_gap(gap, options_.gap * course_.null_objective);
+    double enough = next_gap(gap, options_.gap * course_.objective.null);
     // Where nothing can be missing.
-    if (course_.is_whole)
-        enough = std::min(enough, end_gap(options_.gap * course_.null_objective));
+    if (course_.set.is_whole)
+        enough = std::min(enough, end_gap(options_.gap * course_.objective.null));
     // A problem that many phases solve is worth solving well, as the next one begins with nothing known; and what they can
     // gain falls with the square of the gap.
     if (options_.settings.is_logistic() &&
         (options_.schedulers > 1 || !options_.is_sized_by_work()))
-        enough *= std::min(round_share, gap / course_.null_objective);
+        enough *= std::min(round_share, gap / course_.objective.null);
     rule_.begin(enough, number + options_.schedule.window + 1, working_.size());
 }
 
 // The least squares problem of a round. Nothing that is known of the one before is true of it.
 void lasso_scheduler::begin_problem(const whole_sums& all) {
-    course_.waits = course_.round == 0 && options_.form.is_centred; // as begin_first says
-    if (!course_.waits)
-        course_.shift = all.fit.shift;
-    ++course_.round;
-    course_.has_shifted = false;
-    course_.probe_from = 0;
+    course_.round.waits =
+        course_.round.number == 0 && options_.form.is_centred; // as begin_first says
+    if (!course_.round.waits)
+        course_.intercept.shift = all.fit.shift;
+    ++course_.round.number;
+    course_.intercept.has_shifted = false;
+    course_.round.probe_from = 0;
     couplings_.clear();
     steps_.take(judged_->values, all.fit.intercept,
                 objective(all.fit, all.coefficients, path_.weights()));
@@ -181,13 +183,13 @@ void lasso_scheduler::begin_problem(const whole_sums& all) {
 // A round in which the variables go half the way back: to where the workers will have them at its end.
 void lasso_scheduler::begin_return(std::uint64_t number, const fit_sums& fit) {
     steps_.go_back(judged_->values, fit.intercept);
-    ++course_.round;
-    course_.waits = true;
-    course_.has_returned = false;
-    course_.has_shifted = false;
-    course_.shift = steps_.target_intercept() - fit.intercept - judged_->shift;
+    ++course_.round.number;
+    course_.round.waits = true;
+    course_.round.has_returned = false;
+    course_.intercept.has_shifted = false;
+    course_.intercept.shift = steps_.target_intercept() - fit.intercept - judged_->shift;
     // Each scheduler's next phase is one of the first `schedulers` that are chosen from now on.
-    course_.probe_from =
+    course_.round.probe_from =
         number + 2 * std::uint64_t{options_.schedule.window} + options_.schedulers + 1;
     fresh_gradients_.clear();
     judged_.reset();
@@ -200,26 +202,26 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
     std::array<double, course_numbers> course{};
     course[has_begun] = course_.has_begun ? 1.0 : 0.0;
     course[is_done] = course_.is_done ? 1.0 : 0.0;
-    course[may_gain] = course_.may_gain ? 1.0 : 0.0;
-    course[has_shifted] = course_.has_shifted ? 1.0 : 0.0;
-    course[target_mean] = course_.target_mean;
-    course[null_objective] = course_.null_objective;
-    course[objective_bound] = course_.objective_bound;
-    course[used] = course_.used;
+    course[may_gain] = course_.set.may_gain ? 1.0 : 0.0;
+    course[has_shifted] = course_.intercept.has_shifted ? 1.0 : 0.0;
+    course[target_mean] = course_.intercept.target_mean;
+    course[null_objective] = course_.objective.null;
+    course[objective_bound] = course_.objective.bound;
+    course[used] = course_.set.used;
     course[lambda_max] = path_.lambda_max();
     course[lambda_at] = static_cast<double>(path_.at());
     course[is_judged] = judged_.has_value() ? 1.0 : 0.0;
     course[judged_is_now] = judged_ && judged_->is_now ? 1.0 : 0.0;
     course[judged_shift] = judged_ ? judged_->shift : 0.0;
-    course[shift] = course_.shift;
-    course[weight] = course_.weight;
-    course[round] = static_cast<double>(course_.round);
-    course[waits] = course_.waits ? 1.0 : 0.0;
-    course[has_returned] = course_.has_returned ? 1.0 : 0.0;
-    course[probe_from] = static_cast<double>(course_.probe_from);
-    course[residual_square] = course_.residual_square;
-    course[has_exact_products] = course_.has_exact_products ? 1.0 : 0.0;
-    course[is_whole] = course_.is_whole ? 1.0 : 0.0;
+    course[shift] = course_.intercept.shift;
+    course[weight] = course_.objective.weight;
+    course[round] = static_cast<double>(course_.round.number);
+    course[waits] = course_.round.waits ? 1.0 : 0.0;
+    course[has_returned] = course_.round.has_returned ? 1.0 : 0.0;
+    course[probe_from] = static_cast<double>(course_.round.probe_from);
+    course[residual_square] = course_.objective.residual_square;
+    course[has_exact_products] = course_.set.has_exact_products ? 1.0 : 0.0;
+    course[is_whole] = course_.set.is_whole ? 1.0 : 0.0;
     // The products must be in it as long as phases follow: how many variables a phase may have, and which products it asks
     // for, depend on what is kept, and a phase that is chosen anew must be the one that was chosen before.
     const bool is_over = course_.is_done && under_way_.variables().empty();

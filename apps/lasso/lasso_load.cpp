@@ -111,23 +111,23 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
         return bad("weighted squares");
     if (is_logistic && !steps_.load(steps, values_.size()))
         return bad("steps");
-    course_ = {course[has_begun] != 0,
-               course[is_done] != 0,
-               course[may_gain] != 0,
-               course[has_shifted] != 0,
-               course[target_mean],
-               course[null_objective],
-               course[objective_bound],
-               course[used],
-               course[shift],
-               course[weight],
-               static_cast<std::uint64_t>(course[round]),
-               course[waits] != 0,
-               course[has_returned] != 0,
-               static_cast<std::uint64_t>(course[probe_from]),
-               course[residual_square],
-               course[has_exact_products] != 0,
-               course[is_whole] != 0};
+    course_ = {.has_begun = course[has_begun] != 0,
+               .is_done = course[is_done] != 0,
+               .objective = {.null = course[null_objective],
+                             .bound = course[objective_bound],
+                             .residual_square = course[residual_square],
+                             .weight = course[weight]},
+               .intercept = {.target_mean = course[target_mean],
+                             .shift = course[shift],
+                             .has_shifted = course[has_shifted] != 0},
+               .round = {.number = static_cast<std::uint64_t>(course[round]),
+                         .waits = course[waits] != 0,
+                         .has_returned = course[has_returned] != 0,
+                         .probe_from = static_cast<std::uint64_t>(course[probe_from])},
+               .set = {.used = course[used],
+                       .may_gain = course[may_gain] != 0,
+                       .has_exact_products = course[has_exact_products] != 0,
+                       .is_whole = course[is_whole] != 0}};
     path_.restore(course[lambda_max], static_cast<std::uint32_t>(course[lambda_at]));
     values_ = std::move(*values);
     facts_.resize(facts.size() / each);
@@ -155,7 +155,7 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
 bool lasso_scheduler::may_be_under_way(const own_phase& p) const {
     const auto is_own = [this](std::int64_t j) { return working_.is_own(j); };
     return std::ranges::all_of(p.chosen, is_own) && (!facts_.empty() || p.chosen.empty()) &&
-           (!p.is_return || steps_.is_going_back() || p.round != course_.round);
+           (!p.is_return || steps_.is_going_back() || p.round != course_.round.number);
 }
 
 } // namespace troupe::lasso

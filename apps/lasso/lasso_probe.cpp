@@ -68,7 +68,7 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const double value = judged_->values[i];
         sums.add(value, judged_->gradients[i], l2);
-        j.used += !is_rounding(value, facts_[i], course_.null_objective);
+        j.used += !is_rounding(value, facts_[i], course_.objective.null);
         j.mean_value += value / facts_[i].scale * facts_[i].mean;
     }
     j.constant = static_cast<double>(facts_.size() - facts_.count_varying());
@@ -83,10 +83,10 @@ result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
         !std::ranges::all_of(judged_->gradients, is_finite))
         return error{errc::numeric, "the residual of lasso is no number; use couple: exact, or a "
                                     "smaller window, set or rho"};
-    const bool is_path_known = course_.has_exact_products && options_.gap > 0;
+    const bool is_path_known = course_.set.has_exact_products && options_.gap > 0;
     if (options_.may_take_all() &&
         is_whole_set_due(options_.columns, j.used, is_path_known ? path_.left() : 0))
-        course_.is_whole = true;
+        course_.set.is_whole = true;
     const std::vector<std::int32_t> columns = worth_listing(j.in_use);
     std::vector<double> gradients, means, squares, scales, entries;
     for (const std::int32_t column : columns) {
@@ -125,13 +125,14 @@ lasso_scheduler::read_partials(std::span<const payload> partials) const {
 // Learns what the first probe tells of the columns and the targets; and, of weighted rows, what each tells of the columns.
 result<void> lasso_scheduler::learn(std::span<const probe_partial> partials, const fit_sums& fit) {
     const bool is_first = facts_.empty(), is_logistic = options_.settings.is_logistic();
-    course_.weight = fit.weight;
+    course_.objective.weight = fit.weight;
     if (is_first && is_logistic)
         if (auto good = check_classes(partials); !good)
             return good;
     if (is_first)
-        course_.shift = course_.target_mean = fit.shift;
-    course_.has_exact_products = std::ranges::all_of(partials, &probe_partial::has_exact_products);
+        course_.intercept.shift = course_.intercept.target_mean = fit.shift;
+    course_.set.has_exact_products =
+        std::ranges::all_of(partials, &probe_partial::has_exact_products);
     if (!is_first && !is_logistic)
         return {};
     // The weights are all the same at first, where all margins are 0.
@@ -202,10 +203,10 @@ std::vector<std::int32_t> lasso_scheduler::worth_listing(std::size_t& in_use) co
         if (is_used(i))
             listed.push_back(column_of(i));
     in_use = listed.size();
-    const auto used = static_cast<std::size_t>(course_.used);
+    const auto used = static_cast<std::size_t>(course_.set.used);
     const std::size_t most =
-        course_.is_whole ? values_.size()
-                         : std::max(first_size(options_.columns), 2 * std::max(used, in_use));
+        course_.set.is_whole ? values_.size()
+                             : std::max(first_size(options_.columns), 2 * std::max(used, in_use));
     std::vector<std::pair<double, std::int32_t>> others; // how far from the optimum's conditions
     const auto keep_best = [&] {
         if (others.size() <= most)
@@ -215,7 +216,7 @@ std::vector<std::int32_t> lasso_scheduler::worth_listing(std::size_t& in_use) co
     };
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const double gradient = std::abs(judged_->gradients[i]);
-        if (is_used(i) || !(course_.is_whole ? facts_[i].square > 0 : gradient > near))
+        if (is_used(i) || !(course_.set.is_whole ? facts_[i].square > 0 : gradient > near))
             continue;
         others.emplace_back((l1 - gradient) / std::sqrt(facts_[i].curvature()), column_of(i));
         if (others.size() / 4 >= most) // there may be millions

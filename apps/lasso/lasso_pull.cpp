@@ -50,7 +50,7 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
         request->with_products != own.gradients.empty())
         return not_chosen(p.number);
     // The phase is of a problem that is no more; what the workers have computed is of another one.
-    if (own.round != course_.round)
+    if (own.round != course_.round.number)
         return change({own.number, false, {}, {}, own.round, false}, {});
     if (own.is_return) {
         updated back{{}, std::vector<bool>(own.chosen.size(), true), 0, HUGE_VAL};
@@ -109,7 +109,7 @@ result<flight> lasso_scheduler::flight_of(in_flight deltas) const {
             f.columns.push_back(c->columns[i]);
             f.deltas.push_back(c->deltas[i] * facts->scale);
             f.curvatures.push_back(facts->curvature());
-            f.means.push_back(scaled_mean(*facts, course_.weight));
+            f.means.push_back(scaled_mean(*facts, course_.objective.weight));
         }
     }
     return f;
@@ -132,7 +132,7 @@ result<lasso_scheduler::updated> lasso_scheduler::update(const own_phase& own,
     const auto outcome = couplings_.solve(
         set, request, f, scale_by([this](std::int32_t column) { return facts_of(column); }),
         path_.weights(),
-        {enough_gap(size), std::numeric_limits<std::size_t>::max(), 2 * course_.objective_bound});
+        {enough_gap(size), std::numeric_limits<std::size_t>::max(), 2 * course_.objective.bound});
     if (!outcome)
         return outcome.failure();
     return updated{std::move(set.values), std::vector<bool>(size, true), outcome->decrease,
@@ -141,7 +141,7 @@ result<lasso_scheduler::updated> lasso_scheduler::update(const own_phase& own,
 
 // Whether what a probe would find after this phase follows from what the last one has found.
 bool lasso_scheduler::is_whole_problem(const own_phase& own) const {
-    return course_.is_whole && course_.has_exact_products && options_.gap > 0 &&
+    return course_.set.is_whole && course_.set.has_exact_products && options_.gap > 0 &&
            !own.gradients.empty() && own.chosen.size() == facts_.count_varying();
 }
 
@@ -149,11 +149,11 @@ bool lasso_scheduler::is_whole_problem(const own_phase& own) const {
 lasso_scheduler::updated lasso_scheduler::solve_path(const own_phase& own, coupled_set set) {
     const std::size_t size = set.values.size();
     std::size_t passes = couplings::passes_for(set.products.entries());
-    whole_problem problem{std::move(set), course_.residual_square};
+    whole_problem problem{std::move(set), course_.objective.residual_square};
     solve_outcome outcome;
     while (true) {
         outcome =
-            problem.solve(path_.weights(), end_gap(options_.gap * course_.null_objective), passes);
+            problem.solve(path_.weights(), end_gap(options_.gap * course_.objective.null), passes);
         passes -= std::min(passes, outcome.passes);
         if (path_.is_last() || passes == 0)
             break;
@@ -180,7 +180,7 @@ coupled_set lasso_scheduler::set_of(const own_phase& own, const update_sums& sum
     coupled_set set;
     for (std::size_t i = 0; i < own.chosen.size(); ++i) {
         const column_facts facts = facts_[index_of(own.chosen[i])];
-        set.means.push_back(scaled_mean(facts, course_.weight));
+        set.means.push_back(scaled_mean(facts, course_.objective.weight));
         set.curvatures.push_back(facts.curvature());
         set.values.push_back(values_[index_of(own.chosen[i])]);
         set.gradients.push_back(own.gradients.empty()
@@ -230,9 +230,9 @@ result<payload> lasso_scheduler::change(const own_phase& own, const updated& u) 
     std::vector<std::int32_t> columns;
     std::vector<double> deltas, before;
     changes c;
-    if (course_.has_begun && options_.scheduler == 0 && !course_.has_shifted) {
-        course_.has_shifted = true;
-        c.shift = course_.shift;
+    if (course_.has_begun && options_.scheduler == 0 && !course_.intercept.has_shifted) {
+        course_.intercept.has_shifted = true;
+        c.shift = course_.intercept.shift;
     }
     const bool is_all = working_.are_all(chosen);
     const double enough = enough_gap(chosen.size());
@@ -266,7 +266,7 @@ result<payload> lasso_scheduler::change(const own_phase& own, const updated& u) 
     c.decrease = u.decrease;
     c.gap = is_all && options_.schedulers == 1 ? u.gap : std::numeric_limits<double>::infinity();
     if (is_all)
-        course_.may_gain = !(u.gap <= enough);
+        course_.set.may_gain = !(u.gap <= enough);
     rule_.fold(own.number, outcome_of(c));
     return to_payload(*options_.memory, c);
 }

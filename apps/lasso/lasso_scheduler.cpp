@@ -40,7 +40,7 @@ lasso_scheduler::lasso_scheduler(scheduler_options options)
       working_{options_.own, options_.schedule.window}, path_{options_.settings,
                                                               options_.form.rows},
       rule_{options_.schedulers + options_.schedule.window + std::size_t{1}} {
-    course_.weight = options_.form.rows;
+    course_.objective.weight = options_.form.rows;
 }
 
 // ---- phases ----
@@ -50,15 +50,15 @@ bool lasso_scheduler::is_probe_due(std::uint64_t number) const {
         return false;
     if (!course_.has_begun)
         return true;
-    if (options_.settings.is_logistic() && !course_.has_shifted)
+    if (options_.settings.is_logistic() && !course_.intercept.has_shifted)
         return false;
-    return course_.waits ? number >= course_.probe_from : rule_.is_due();
+    return course_.round.waits ? number >= course_.round.probe_from : rule_.is_due();
 }
 
 result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& random) {
     if (is_probe_due(number))
         return schedule_probe(number);
-    if (steps_.is_going_back() && !course_.has_returned)
+    if (steps_.is_going_back() && !course_.round.has_returned)
         return schedule_return(number);
     const std::vector<std::int32_t> partners = partners_at(number);
     const gram_cache::use use{number, under_way_.first_or(number)};
@@ -73,14 +73,15 @@ result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& ran
     } else {
         const auto square = [this](std::int32_t column) {
             const column_facts facts = facts_[index_of(column)];
-            const double mean = scaled_mean(facts, course_.weight);
+            const double mean = scaled_mean(facts, course_.objective.weight);
             return facts.curvature() + mean * mean;
         };
         couplings_.ask_for_products(chosen, partners, use, square, request);
     }
     std::vector<double> gradients = known_gradients(chosen);
     request.with_products = gradients.empty();
-    under_way_.add({number, false, std::move(chosen), std::move(gradients), course_.round, false});
+    under_way_.add(
+        {number, false, std::move(chosen), std::move(gradients), course_.round.number, false});
     auto content = to_payload(*options_.memory, request);
     if (!content)
         return content.failure();
@@ -88,7 +89,7 @@ result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& ran
 }
 
 result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
-    under_way_.add({number, true, {}, {}, course_.round, false});
+    under_way_.add({number, true, {}, {}, course_.round.number, false});
     const bool with_facts = facts_.empty() || options_.settings.is_logistic();
     auto content = to_payload(*options_.memory, probe_request{with_facts});
     if (!content)
@@ -98,7 +99,7 @@ result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
 
 // Workers are asked for nothing.
 result<phase> lasso_scheduler::schedule_return(std::uint64_t number) {
-    own_phase own{number, false, {}, {}, course_.round, true};
+    own_phase own{number, false, {}, {}, course_.round.number, true};
     update_request request;
     request.with_products = false;
     for (std::size_t i = 0; i < values_.size(); ++i)
@@ -109,7 +110,7 @@ result<phase> lasso_scheduler::schedule_return(std::uint64_t number) {
     own.gradients.resize(own.chosen.size());
     if (own.chosen.empty())
         request.with_products = true; // as of any phase without variables
-    course_.has_returned = true;
+    course_.round.has_returned = true;
     under_way_.add(std::move(own));
     auto content = to_payload(*options_.memory, request);
     if (!content)
@@ -121,12 +122,12 @@ lasso_scheduler::choice lasso_scheduler::choose(const gram_cache::use& use,
                                                 const std::vector<std::int32_t>& partners,
                                                 random_stream& random) {
     const bool is_being_probed = options_.settings.is_logistic() && under_way_.has_probe();
-    if (!course_.has_begun || course_.is_done || course_.waits || is_being_probed)
+    if (!course_.has_begun || course_.is_done || course_.round.waits || is_being_probed)
         return {};
     std::vector<std::int64_t> taken = under_way_.variables();
     const auto own = working_.own();
     // One after the other, and none before something could be gained.
-    if (options_.is_sized_by_work() && (!taken.empty() || !course_.may_gain))
+    if (options_.is_sized_by_work() && (!taken.empty() || !course_.set.may_gain))
         return {};
     if (options_.is_sized_by_work() && prefers_columns(partners))
         return {{own.begin(), own.end()}, true};
@@ -197,7 +198,7 @@ result<void> lasso_scheduler::absorb(const phase_deltas& deltas) {
     for (const std::int32_t column : c->columns)
         if (auto known = working_.include(column); !known)
             return known;
-    course_.may_gain = course_.may_gain || !c->columns.empty();
+    course_.set.may_gain = course_.set.may_gain || !c->columns.empty();
     rule_.fold(deltas.number, outcome_of(*c));
     return {};
 }

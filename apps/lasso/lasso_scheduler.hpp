@@ -134,24 +134,40 @@ class lasso_scheduler final : public scheduled::scheduler_part {
         double gap = 0;      // of these variables, with the others as they are
         double refused = 0;  // with coupling::check: as in checked_outcome
     };
-    struct course {
-        bool has_begun = false; // a probe has been concluded
-        bool is_done = false;
-        bool may_gain = false;      // something changed since its variables were solved together
-        bool has_shifted = false;   // the intercept, by `shift`: once in a run, or in a round
-        double target_mean = 0;     // 0 without an intercept
-        double null_objective = 0;  // where all coefficients are 0; not divided by the rows
-        double objective_bound = 0; // no smaller than it is now
-        double used = 0;            // variables that were not 0 at the last probe
+    // The objective that the run makes smaller, and the numbers of its least squares problem, as the last probe found them.
+    struct objective_numbers {
+        double null = 0;  // where all coefficients are 0; not divided by the rows
+        double bound = 0; // no smaller than it is now
+        double residual_square = 0;
+        double weight = 0; // of all rows
+    };
+    // The intercept, which scheduler 0 shifts once in a run, or in a round.
+    struct intercept_course {
+        double target_mean = 0; // 0 without an intercept
         double shift = 0;
-        double weight = 0;            // of all rows
-        std::uint64_t round = 0;      // 0 unless there are rounds
+        bool has_shifted = false; // by `shift`
+    };
+    // The round that is under way, of a loss that is not the squares.
+    struct round_course {
+        std::uint64_t number = 0;     // 0 unless there are rounds
         bool waits = false;           // in this round variables do not change, unless they go back
         bool has_returned = false;    // they do, in a phase that has been chosen
         std::uint64_t probe_from = 0; // the first phase that may be a probe, in a round that waits
-        double residual_square = 0;   // that the last probe found
+    };
+    // The working set of all schedulers, as phases are chosen and solved by it.
+    struct set_course {
+        double used = 0;       // variables that were not 0 at the last probe
+        bool may_gain = false; // something changed since its variables were solved together
         bool has_exact_products = false;
-        bool is_whole = false; // the working set is all variables, from now on
+        bool is_whole = false; // it is all variables, from now on
+    };
+    struct course {
+        bool has_begun = false; // a probe has been concluded
+        bool is_done = false;
+        objective_numbers objective;
+        intercept_course intercept;
+        round_course round;
+        set_course set;
     };
 
     // lasso_scheduler.cpp

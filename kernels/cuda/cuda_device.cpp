@@ -18,6 +18,111 @@ namespace {
 constexpr int compute_major_min = 8; // what meson.build compiles for
 constexpr std::size_t ahead_max = 4; // pieces of work in the stream that are not done
 
+// A piece of work that is in the stream.
+struct piece_in_stream {
+    device_task task;
+    cuda::execution::pending needs;
+    result<void> outcome; // of putting it in
+    cudaEvent_t end = nullptr;
+    time_point begun;
+};
+
+// The pieces of work of a device, in order: tasks that wait until there is room in the stream, and pieces in the stream
+// whose end the listener has not heard of.
+//
+// Threads: anybody puts tasks; the submitter takes them and hands the pieces over; the listener takes these.
+class pieces_of_work {
+  public:
+    void put(device_task task) {
+        {
+            std::lock_guard guard{lock_};
+            TROUPE_CHECK(!stopping_, "nobody submits to a device that is being destroyed");
+            tasks_.push(std::move(task));
+        }
+        changed_.notify_all();
+    }
+    // Nobody puts tasks any more: the two threads end when they have done those that are there.
+    void stop() {
+        {
+            std::lock_guard guard{lock_};
+            stopping_ = true;
+        }
+        changed_.notify_all();
+    }
+
+    // ---- the submitter's ----
+
+    // Waits for a task and for room in the stream; none: there will be no more.
+    std::optional<device_task> next_task() {
+        std::unique_lock guard{lock_};
+        changed_.wait(guard, [this] {
+            return (stopping_ && tasks_.empty()) || (!tasks_.empty() && ahead_ < ahead_max);
+        });
+        if (tasks_.empty()) {
+            all_in_ = true;
+            changed_.notify_all();
+            return std::nullopt;
+        }
+        ++ahead_;
+        return tasks_.pop();
+    }
+    void hand_over(piece_in_stream piece) {
+        {
+            std::lock_guard guard{lock_};
+            in_stream_.push_back(std::move(piece));
+        }
+        changed_.notify_all();
+    }
+
+    // ---- the listener's ----
+
+    // Waits for a piece; none: there will be no more.
+    std::optional<piece_in_stream> next_piece() {
+        std::unique_lock guard{lock_};
+        changed_.wait(guard, [this] { return all_in_ || !in_stream_.empty(); });
+        if (in_stream_.empty())
+            return std::nullopt;
+        piece_in_stream next = std::move(in_stream_.front());
+        in_stream_.pop_front();
+        return next;
+    }
+    void piece_is_done() {
+        {
+            std::lock_guard guard{lock_};
+            --ahead_;
+        }
+        changed_.notify_all();
+    }
+
+  private:
+    std::mutex lock_;
+    std::condition_variable changed_;
+    task_queue tasks_;                      // guarded by lock_, as all that follows
+    std::deque<piece_in_stream> in_stream_; // not yet heard of
+    std::size_t ahead_ = 0;                 // put in and not done
+    bool stopping_ = false;
+    bool all_in_ = false;
+};
+
+// The failure by which a device is lost: the first one stays. Threads: any.
+class device_loss {
+  public:
+    std::optional<error> why() const {
+        std::lock_guard guard{lock_};
+        return why_;
+    }
+    error set(error why) {
+        std::lock_guard guard{lock_};
+        if (!why_)
+            why_ = std::move(why);
+        return *why_;
+    }
+
+  private:
+    mutable std::mutex lock_;
+    std::optional<error> why_;
+};
+
 class cuda_device final : public device {
   public:
     cuda_device(const cuda_device_options& options, const time_source& time, cudaStream_t stream,
@@ -30,65 +135,28 @@ class cuda_device final : public device {
           submitter_{[this] { put_in(); }}, listener_{[this] { listen(); }} {}
 
     ~cuda_device() override {
-        {
-            std::lock_guard guard{lock_};
-            stopping_ = true;
-        }
-        changed_.notify_all();
+        pieces_.stop();
         submitter_.join();
         listener_.join();
     }
 
-    void submit(device_task task) override {
-        {
-            std::lock_guard guard{lock_};
-            TROUPE_CHECK(!stopping_, "nobody submits to a device that is being destroyed");
-            tasks_.push(std::move(task));
-        }
-        changed_.notify_all();
-    }
-
-    std::optional<error> lost() const override {
-        std::lock_guard guard{lock_};
-        return lost_;
-    }
-
+    void submit(device_task task) override { pieces_.put(std::move(task)); }
+    std::optional<error> lost() const override { return loss_.why(); }
     memory_pool& memory() noexcept override { return memory_; }
     const std::string& name() const noexcept override { return name_; }
 
   private:
-    // A piece of work that is in the stream.
-    struct running {
-        device_task task;
-        cuda::execution::pending needs;
-        result<void> outcome; // of putting it in
-        cudaEvent_t end = nullptr;
-        time_point begun;
-    };
-
     void put_in() {
         cudaSetDevice(index_);
         compute_context context{ops_, memory_, precision::float32, &host_};
-        std::unique_lock guard{lock_};
-        for (;;) {
-            changed_.wait(guard, [this] {
-                return (stopping_ && tasks_.empty()) || (!tasks_.empty() && ahead_ < ahead_max);
-            });
-            if (tasks_.empty())
-                break;
-            running next{.task = tasks_.pop()};
-            ++ahead_;
-            guard.unlock();
+        while (auto task = pieces_.next_task()) {
+            piece_in_stream next{.task = std::move(*task)};
             begin(next, context);
-            guard.lock();
-            in_stream_.push_back(std::move(next));
-            changed_.notify_all();
+            pieces_.hand_over(std::move(next));
         }
-        all_in_ = true;
-        changed_.notify_all();
     }
 
-    void begin(running& next, compute_context& context) {
+    void begin(piece_in_stream& next, compute_context& context) {
         next.begun = time_.now();
         if (const auto why = lost())
             next.outcome = *why;
@@ -105,22 +173,13 @@ class cuda_device final : public device {
 
     void listen() {
         cudaSetDevice(index_);
-        std::unique_lock guard{lock_};
-        for (;;) {
-            changed_.wait(guard, [this] { return all_in_ || !in_stream_.empty(); });
-            if (in_stream_.empty())
-                return;
-            running next = std::move(in_stream_.front());
-            in_stream_.pop_front();
-            guard.unlock();
-            end(next);
-            guard.lock();
-            --ahead_;
-            changed_.notify_all();
+        while (auto next = pieces_.next_piece()) {
+            end(*next);
+            pieces_.piece_is_done();
         }
     }
 
-    void end(running& done) {
+    void end(piece_in_stream& done) {
         const cudaError_t status =
             done.end == nullptr ? cudaSuccess : cudaEventSynchronize(done.end);
         if (done.end != nullptr)
@@ -131,7 +190,7 @@ class cuda_device final : public device {
         else if (auto found = done.needs.outcome(); !found)
             done.outcome = found;
         if (!done.outcome && done.outcome.failure().code() == errc::lost)
-            done.outcome = lose(done.outcome.failure());
+            done.outcome = loss_.set(done.outcome.failure().in(name_ + " has failed"));
         // The GPU does one piece after the other: this one began when it was put in or the last one ended.
         const time_point now = time_.now();
         const duration busy = now - std::max(done.begun, last_end_);
@@ -140,14 +199,6 @@ class cuda_device final : public device {
         done.needs = {};
         done.task.work = nullptr;
         done.task.done(std::move(done.outcome), busy);
-    }
-
-    // The first reason stays.
-    error lose(const error& why) {
-        std::lock_guard guard{lock_};
-        if (!lost_)
-            lost_ = why.in(name_ + " has failed");
-        return *lost_;
     }
 
     struct owned_stream {
@@ -169,14 +220,8 @@ class cuda_device final : public device {
     cuda_operations ops_;
     time_point last_end_{}; // of the listener alone
 
-    mutable std::mutex lock_;
-    std::condition_variable changed_;
-    task_queue tasks_;              // guarded by lock_, as all that follows
-    std::deque<running> in_stream_; // not yet heard of
-    std::size_t ahead_ = 0;         // put in and not done
-    bool stopping_ = false;
-    bool all_in_ = false;
-    std::optional<error> lost_;
+    pieces_of_work pieces_;
+    device_loss loss_;
 
     std::thread submitter_, listener_; // last: they use all of the above
 };

@@ -16,11 +16,26 @@
 
 namespace troupe::cuda {
 
+// The form of a product: all of it that a plan depends on.
 struct products::shape_key {
-    std::size_t m, n, k, a_stride, b_stride, c_stride, batch, a_batch, b_batch, c_batch;
-    bool a_transposed, b_transposed, has_bias;
-    std::optional<pointwise> activation;
-    bool has_pre_activation;
+    struct layout {
+        std::size_t stride, batch_stride;
+        bool transposed;
+
+        auto operator<=>(const layout&) const = default;
+    };
+    // Its end, behind the sums.
+    struct ending {
+        bool has_bias;
+        std::optional<pointwise> activation;
+        bool has_pre_activation;
+
+        auto operator<=>(const ending&) const = default;
+    };
+
+    std::size_t m, n, k, batch;
+    layout a, b, c;
+    ending end;
     precision numbers;
 
     auto operator<=>(const shape_key&) const = default;
@@ -35,22 +50,17 @@ products::~products() {
 }
 
 result<const product_plan*> products::plan_of(const product& p) {
-    const shape_key key{p.m,
-                        p.n,
-                        p.k,
-                        p.a.stride,
-                        p.b.stride,
-                        p.c_stride,
-                        p.batch,
-                        p.a.batch_stride,
-                        p.b.batch_stride,
-                        p.c_batch_stride,
-                        p.a.transposed,
-                        p.b.transposed,
-                        p.bias != nullptr,
-                        p.activation,
-                        p.pre_activation != nullptr,
-                        p.numbers};
+    const shape_key key{
+        .m = p.m,
+        .n = p.n,
+        .k = p.k,
+        .batch = p.batch,
+        .a = {p.a.stride, p.a.batch_stride, p.a.transposed},
+        .b = {p.b.stride, p.b.batch_stride, p.b.transposed},
+        .c = {p.c_stride, p.c_batch_stride, false},
+        .end = {p.bias != nullptr, p.activation, p.pre_activation != nullptr},
+        .numbers = p.numbers,
+    };
     const auto known = plans_.find(key);
     if (known != plans_.end())
         return known->second.get();

@@ -151,8 +151,8 @@ BOOST_AUTO_TEST_CASE(what_is_sent_has_the_bytes_that_the_plan_says) {
         run.train({});
         good_report(run);
         const plan p = run.planned();
-        BOOST_TEST(p.stages[0].activation_bytes == bytes);
-        BOOST_TEST(p.stages[0].gradient_bytes == bytes);
+        BOOST_TEST(p.stages[0].traffic.activation_bytes == bytes);
+        BOOST_TEST(p.stages[0].traffic.gradient_bytes == bytes);
         // Behind any layer; with a scale for each sample.
         BOOST_TEST(p.layers[2].crossing_bytes == 2 * (bytes + (form == "int8" ? (8 - 3) * 4 : 0)));
         BOOST_TEST(describe(p).find("Activation " + bytes_text(bytes) + " per minibatch" +

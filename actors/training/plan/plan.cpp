@@ -20,7 +20,7 @@ namespace {
 // Checks that a checkpoint of the stage can be sent: its weights and the optimizer's state are one message.
 result<void> check_snapshot(proto::App::Reader app, const planned_stage& stage,
                             std::size_t number) {
-    const auto& entries = stage.layout.entries();
+    const auto& entries = stage.weights.layout.entries();
     const std::size_t tensors = entries.size();
     std::uint64_t bytes = 0;
     for (const auto& entry : entries)
@@ -30,15 +30,15 @@ result<void> check_snapshot(proto::App::Reader app, const planned_stage& stage,
         return {};
     const bool has_state = std::ranges::any_of(entries, &weights_layout::entry::is_state);
     return error{errc::usage,
-                 "stage " + std::to_string(number) + " (" + stage.first_layer + " .. " +
-                     stage.last_layer + ") has " + std::to_string(tensors) + " weight tensors of " +
-                     std::to_string(bytes) + " bytes" +
+                 "stage " + std::to_string(number) + " (" + stage.layers.first_name + " .. " +
+                     stage.layers.last_name + ") has " + std::to_string(tensors) +
+                     " weight tensors of " + std::to_string(bytes) + " bytes" +
                      (has_state ? " with the optimizer's state" : "") +
                      "; the message that a checkpoint needs holds " +
                      std::to_string(limits::frame_tensors_max) + " tensors and " +
                      std::to_string(limits::frame_bytes_max) + " bytes; " +
-                     (stage.layers.count > 1 ? "use more stages (topology.pipeline.stages)"
-                                             : "make its layer smaller") +
+                     (stage.layers.range.count > 1 ? "use more stages (topology.pipeline.stages)"
+                                                   : "make its layer smaller") +
                      ", or leave out checkpoint"};
 }
 
@@ -104,35 +104,35 @@ planned_stage describe_stage(const plan_request& request, std::span<const layer_
     const auto own = layers.subspan(program.range().first, program.range().count);
     const std::uint32_t batch = largest_batch(request.app.getTrain());
     planned_stage stage;
-    stage.layers = program.range();
-    stage.first_layer = own.front().name;
-    stage.last_layer = own.back().name;
-    stage.layout = program.layout(rule->state());
-    stage.averages = program.averages().size();
+    stage.layers.range = program.range();
+    stage.layers.first_name = own.front().name;
+    stage.layers.last_name = own.back().name;
+    stage.weights.layout = program.layout(rule->state());
+    stage.weights.averages = program.averages().size();
     for (const parameter_info& parameter : program.parameters())
-        stage.factor_rows.push_back(parameter.factor_rows);
-    stage.parameter_bytes = program.parameter_bytes();
-    stage.parameters = stage.parameter_bytes / sizeof(float);
-    stage.activation_bytes =
+        stage.weights.factor_rows.push_back(parameter.factor_rows);
+    stage.needs.parameter_bytes = program.parameter_bytes();
+    stage.needs.parameters = stage.needs.parameter_bytes / sizeof(float);
+    stage.traffic.activation_bytes =
         program.has_loss() ? 0 : saturated_product(own.back().crossing_bytes, batch);
-    stage.gradient_bytes =
+    stage.traffic.gradient_bytes =
         program.has_loss() ? 0 : saturated_product(own.back().crossing_gradient_bytes, batch);
-    stage.forward_flops = program.forward_flops_per_sample() * batch;
-    stage.backward_flops = program.backward_flops_per_sample() * batch;
+    stage.needs.forward_flops = program.forward_flops_per_sample() * batch;
+    stage.needs.backward_flops = program.backward_flops_per_sample() * batch;
     if (!request.layer_ns.empty())
         for (std::size_t l = 0; l < own.size(); ++l)
-            stage.compute_ns += request.layer_ns[stage.layers.first + l];
+            stage.needs.compute_ns += request.layer_ns[stage.layers.range.first + l];
     return stage;
 }
 
 // The gradients of a microbatch, beside the sum of those before it, are as large as a version; they are gone before the
 // next minibatch's. Only the latest version has optimizer state.
 std::uint64_t weight_bytes(const planned_stage& stage, std::uint32_t microbatches) {
-    const std::uint64_t state_bytes = stage.layout.state_bytes();
+    const std::uint64_t state_bytes = stage.weights.layout.state_bytes();
     const std::uint64_t gradients = microbatches > 1 ? 2 : 1;
-    return saturated_sum(
-        saturated_product(stage.layout.bytes() - state_bytes, stage.versions_max + gradients),
-        state_bytes);
+    return saturated_sum(saturated_product(stage.weights.layout.bytes() - state_bytes,
+                                           stage.versions_max + gradients),
+                         state_bytes);
 }
 
 // A GPU rounds both factors of a product to 16 bits before it multiplies. Linear layers have the largest factors: input
@@ -189,11 +189,11 @@ result<plan> make_plan(const plan_request& request) {
 
     plan p;
     const auto train = request.app.getTrain();
-    p.batch = train.getBatch();
-    p.batch_max = largest_batch(train);
+    p.shape.batch = train.getBatch();
+    p.shape.batch_max = largest_batch(train);
     p.rate = planned_rate::of(train);
-    p.activations = activations;
-    p.precision = request.app.getModel().getPrecision();
+    p.forms.activations = activations;
+    p.forms.precision = request.app.getModel().getPrecision();
     p.replicas = request.app.getTopology().getReplicas();
     if (const auto first = placed->where[0].size(); std::ranges::any_of(
             placed->where, [&](const auto& stage) { return stage.size() != first; }))
@@ -213,48 +213,52 @@ result<plan> make_plan(const plan_request& request) {
     }
     const std::vector<std::uint32_t> first_forwards = warm_ups(p.stage_replicas);
     if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
-        p.is_pipeline = true;
-        p.schedule = topology.getPipeline().getSchedule();
-        if (cuts_minibatches(p.schedule))
-            p.microbatches = topology.getPipeline().getMicrobatches();
+        p.shape.is_pipeline = true;
+        p.shape.schedule = topology.getPipeline().getSchedule();
+        if (cuts_minibatches(p.shape.schedule))
+            p.shape.microbatches = topology.getPipeline().getMicrobatches();
     }
     const epoch_shape minibatch =
-        epoch_shape::of(std::uint64_t{p.batch} * stages, p.batch, p.microbatches);
+        epoch_shape::of(std::uint64_t{p.shape.batch} * stages, p.shape.batch, p.shape.microbatches);
     const auto programs = stage_program::create(request.app.getModel(), placed->stages);
     if (!programs)
         return programs.failure();
-    p.input_bytes = bytes_of(programs->front().inputs()[0].info) * p.batch_max;
-    p.label_bytes = bytes_of(programs->back().labels()) * p.batch_max;
+    p.source.input_bytes = bytes_of(programs->front().inputs()[0].info) * p.shape.batch_max;
+    p.source.label_bytes = bytes_of(programs->back().labels()) * p.shape.batch_max;
     if (auto fits = check_shared_memory(p.sync, *placed); !fits)
         return fits.failure();
     for (std::size_t s = 0; s < stages; ++s) {
         planned_stage stage = describe_stage(request, *layers, (*programs)[s]);
         if (const auto& values = (*programs)[s].outputs(); activations && s + 1 < stages) {
-            stage.activation_bytes = sent_bytes(crossing_numbers::activations(activations, values),
-                                                p.batch_max, p.microbatches);
-            stage.gradient_bytes = sent_bytes(crossing_numbers::gradients(activations, values),
-                                              p.batch_max, p.microbatches);
+            stage.traffic.activation_bytes =
+                sent_bytes(crossing_numbers::activations(activations, values), p.shape.batch_max,
+                           p.shape.microbatches);
+            stage.traffic.gradient_bytes =
+                sent_bytes(crossing_numbers::gradients(activations, values), p.shape.batch_max,
+                           p.shape.microbatches);
         }
         stage.where = placed->where[s];
         if (!p.stage_replicas.empty())
-            stage.rate_factor =
+            stage.weights.rate_factor =
                 rate_factor(request.app.getTopology().getPipeline().getRate(), p.stage_replicas[s]);
         stage.shards = p.sync.shards_of((*programs)[s].parameters().size(), p.replicas);
         stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         if (!first_forwards.empty())
             at.warm_up = first_forwards[s];
-        stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
-        stage.versions_max = versions_max(p.schedule, at, minibatch);
-        stage.weight_bytes = weight_bytes(stage, p.microbatches);
-        if (p.precision == proto::Precision::BF16 || p.precision == proto::Precision::F16)
-            stage.rounded_bytes =
-                rounded_bytes((*programs)[s], (p.batch_max + p.microbatches - 1) / p.microbatches);
+        stage.in_flight_max = in_flight_max(p.shape.schedule, at, minibatch);
+        stage.versions_max = versions_max(p.shape.schedule, at, minibatch);
+        stage.needs.weight_bytes = weight_bytes(stage, p.shape.microbatches);
+        if (p.forms.precision == proto::Precision::BF16 ||
+            p.forms.precision == proto::Precision::F16)
+            stage.needs.rounded_bytes =
+                rounded_bytes((*programs)[s], (p.shape.batch_max + p.shape.microbatches - 1) /
+                                                  p.shape.microbatches);
         for (const std::size_t bytes : (*programs)[s].kept_bytes_per_sample()) {
             planned_layer layer = describe_layer(request, *layers, p.layers.size());
-            layer.kept_bytes = saturated_product(bytes, p.batch_max);
-            stage.kept_bytes = saturated_sum(
-                stage.kept_bytes,
-                saturated_product(layer.kept_bytes, stage.in_flight_max) / p.microbatches);
+            layer.kept_bytes = saturated_product(bytes, p.shape.batch_max);
+            stage.needs.kept_bytes = saturated_sum(
+                stage.needs.kept_bytes,
+                saturated_product(layer.kept_bytes, stage.in_flight_max) / p.shape.microbatches);
             p.layers.push_back(std::move(layer));
         }
         if (const auto sendable = check_snapshot(request.app, stage, s); !sendable)
@@ -273,18 +277,18 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
     const rank_nodes ranks{std::move(nodes)};
     std::vector<tensor_shape> shapes; // averages, then parameters
     std::size_t elements = 0;
-    for (const auto& entry : s.layout.entries())
+    for (const auto& entry : s.weights.layout.entries())
         if (!entry.is_state) {
             shapes.push_back(entry.shape);
             elements += entry.shape.elements();
         }
-    std::ranges::rotate(shapes, shapes.end() - static_cast<std::ptrdiff_t>(s.averages));
+    std::ranges::rotate(shapes, shapes.end() - static_cast<std::ptrdiff_t>(s.weights.averages));
     const compressed_gradients gradients{.shapes = std::move(shapes),
-                                         .averages = s.averages,
+                                         .averages = s.weights.averages,
                                          .codec = p.sync.codec,
                                          .sends_factors = p.sync.sends_factors,
-                                         .factor_rows = s.factor_rows,
-                                         .samples_max = p.batch_max,
+                                         .factor_rows = s.weights.factor_rows,
+                                         .samples_max = p.shape.batch_max,
                                          .algorithm = p.sync.algorithm};
     const auto algorithm = choose(p.sync.algorithm, ranks, elements);
     const std::uint64_t bytes = sizeof(float) * elements_sent_max(algorithm, ranks, elements);
@@ -293,17 +297,16 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
     return {std::string{name_of(algorithm)}, bytes, bytes, 0};
 }
 
-planned_stage total_of(std::span<const planned_stage> stages) {
-    planned_stage sum;
+stage_needs total_of(std::span<const planned_stage> stages) {
+    stage_needs sum;
     for (const planned_stage& s : stages) {
-        sum.layers.count += s.layers.count;
-        sum.parameters += s.parameters;
-        sum.parameter_bytes += s.parameter_bytes;
-        sum.weight_bytes = saturated_sum(sum.weight_bytes, s.weight_bytes);
-        sum.kept_bytes = saturated_sum(sum.kept_bytes, s.kept_bytes);
-        sum.forward_flops += s.forward_flops;
-        sum.backward_flops += s.backward_flops;
-        sum.compute_ns += s.compute_ns;
+        sum.parameters += s.needs.parameters;
+        sum.parameter_bytes += s.needs.parameter_bytes;
+        sum.weight_bytes = saturated_sum(sum.weight_bytes, s.needs.weight_bytes);
+        sum.kept_bytes = saturated_sum(sum.kept_bytes, s.needs.kept_bytes);
+        sum.forward_flops += s.needs.forward_flops;
+        sum.backward_flops += s.needs.backward_flops;
+        sum.compute_ns += s.needs.compute_ns;
     }
     return sum;
 }

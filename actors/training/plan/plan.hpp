@@ -39,33 +39,52 @@ struct planned_layer {
     double compute_ns = 0; // measured time, forward and backward; 0 if nothing was measured
 };
 
-struct planned_stage {
-    layer_range layers;
-    std::string first_layer; // "layers.0 conv2d"
-    std::string last_layer;
-    std::vector<plan_device> where; // by replica
-    // Number of shards of its parameter server, placed beside the first replicas.
-    std::size_t shards = 0;
-    std::uint64_t parameters = 0;
-    std::uint64_t parameter_bytes = 0;
+// The layers of a stage.
+struct stage_layers {
+    layer_range range;
+    std::string first_name; // "layers.0 conv2d"
+    std::string last_name;
+};
+
+// The weights of a stage, as they are saved, summed over replicas and updated.
+struct stage_weights {
     weights_layout layout{{}, {}, {}}; // includes the optimizer's state
     std::size_t averages = 0;          // number of running averages, the last entries of `layout`
     std::vector<std::size_t> factor_rows; // by parameter (parameter_info)
     float rate_factor = 1; // factor of its learning rate, relative to train.optimizer's
+};
+
+// The memory and computation that a stage needs, or several (total_of). Operations and times are of a minibatch.
+struct stage_needs {
+    std::uint64_t parameters = 0;
+    std::uint64_t parameter_bytes = 0;
     // All versions alive at once, gradients, and the optimizer's state.
     std::uint64_t weight_bytes = 0;
     std::uint64_t kept_bytes = 0; // activations of all microbatches in flight
     // Copies in 16 bits that a GPU needs besides: those of one product's factors, at most.
     std::uint64_t rounded_bytes = 0;
-    std::uint64_t activation_bytes = 0; // sent to the next stage per minibatch; 0 for the last
-    std::uint64_t gradient_bytes = 0;   // gradients that come back for these activations
-    double forward_flops = 0;           // per minibatch
+    double forward_flops = 0;
     double backward_flops = 0;
+    double compute_ns = 0; // measured time, forward and backward; 0 if nothing was measured
+};
+
+// Bytes per minibatch between a stage and the next one; 0 for the last.
+struct stage_traffic {
+    std::uint64_t activation_bytes = 0; // sent to the next stage
+    std::uint64_t gradient_bytes = 0;   // gradients that come back for these activations
+};
+
+struct planned_stage {
+    stage_layers layers;
+    std::vector<plan_device> where; // by replica
+    // Number of shards of its parameter server, placed beside the first replicas.
+    std::size_t shards = 0;
+    stage_weights weights;
+    stage_needs needs;
+    stage_traffic traffic;
     // Microbatches of one replica between forward and backward pass.
     std::uint32_t in_flight_max = 1;
     std::uint32_t versions_max = 1; // weight versions alive at once
-    // Measured time of a minibatch, forward and backward; 0 if nothing was measured.
-    double compute_ns = 0;
 };
 
 // An actor that a node's agent spawns.
@@ -78,23 +97,38 @@ struct planned_actor {
     std::vector<std::uint32_t> replicas;
 };
 
-struct plan {
+// The way of minibatches through the stages.
+struct plan_shape {
     bool is_pipeline = false; // false: all layers are on one device, as a pipeline of one stage
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::uint32_t batch = 1;
     // Size to which minibatches grow; figures per minibatch are for this size.
     std::uint32_t batch_max = 1;
     std::uint32_t microbatches = 1;
+};
+
+// The forms of numbers.
+struct plan_forms {
+    // Form in which stages send activations and their gradients; null: unchanged.
+    number_form_ptr activations;
+    proto::Precision precision = proto::Precision::F32; // precision of the model's matrix products
+};
+
+// Bytes per minibatch from the data source.
+struct source_traffic {
+    std::uint64_t input_bytes = 0; // to the first stage
+    std::uint64_t label_bytes = 0; // to the last stage
+};
+
+struct plan {
+    plan_shape shape;
     planned_rate rate;
     std::uint32_t replicas = 1; // number of replicas of the whole pipeline
     // Numbers of replicas by stage, where they differ.
     std::vector<std::uint32_t> stage_replicas;
     replica_sync sync;
-    // Form in which stages send activations and their gradients; null: unchanged.
-    number_form_ptr activations;
-    proto::Precision precision = proto::Precision::F32; // precision of the model's matrix products
-    std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
-    std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch
+    plan_forms forms;
+    source_traffic source;
     std::vector<planned_stage> stages;
     std::vector<planned_layer> layers;
     // All actors of the run, by replica, then stage; each stage follows its companions.
@@ -126,8 +160,8 @@ struct planned_reduction {
 };
 planned_reduction reduction_of(const plan& p, const planned_stage& s);
 
-// The sum of what the stages need, without their places and traffic.
-planned_stage total_of(std::span<const planned_stage> stages);
+// The sum of what the stages need, without rounded copies, which are of one product at a time.
+stage_needs total_of(std::span<const planned_stage> stages);
 
 // Text for people: the stages, their needs and the traffic between them.
 std::string describe(const plan& p);

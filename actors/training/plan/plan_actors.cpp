@@ -25,7 +25,7 @@ void add_actors(std::vector<planned_actor>& actors, const planned_stage& stage,
         actors.push_back({role, actor_name(role, number, at, sync), where, number, {replica}});
     };
     for (const run_role role :
-         companion_roles(sync, stage.factor_rows.size(), stage.averages, at)) {
+         companion_roles(sync, stage.weights.factor_rows.size(), stage.weights.averages, at)) {
         planned_actor* const shared = role == run_role::cache && sync.node_servers
                                           ? node_server(actors, number, where.node)
                                           : nullptr;

@@ -67,8 +67,8 @@ json to_json(const planned_rate& rate) {
     return made;
 }
 
-json needs(const planned_stage& s) {
-    return {{"layers", s.layers.count},
+json to_json(const stage_needs& s, std::size_t layers) {
+    return {{"layers", layers},
             {"parameters", s.parameters},
             {"parameter_bytes", s.parameter_bytes},
             {"weight_bytes", s.weight_bytes},
@@ -86,16 +86,19 @@ json to_json(const plan& p) {
         json replicas = json::array();
         for (const plan_device& d : s.where)
             replicas.push_back({{"node", d.node_name}, {"device", d.device}});
-        json stage = {
-            {"node", s.where[0].node_name},           {"device", s.where[0].device},
-            {"replicas", std::move(replicas)},        {"first_layer", s.layers.first},
-            {"activation_bytes", s.activation_bytes}, {"gradient_bytes", s.gradient_bytes},
-            {"in_flight_max", s.in_flight_max},       {"weight_versions_max", s.versions_max}};
-        stage.update(needs(s));
-        stage["learning_rate_factor"] = s.rate_factor;
+        json stage = {{"node", s.where[0].node_name},
+                      {"device", s.where[0].device},
+                      {"replicas", std::move(replicas)},
+                      {"first_layer", s.layers.range.first},
+                      {"activation_bytes", s.traffic.activation_bytes},
+                      {"gradient_bytes", s.traffic.gradient_bytes},
+                      {"in_flight_max", s.in_flight_max},
+                      {"weight_versions_max", s.versions_max}};
+        stage.update(to_json(s.needs, s.layers.range.count));
+        stage["learning_rate_factor"] = s.weights.rate_factor;
         if (p.sync.server)
             stage["shards"] = s.shards;
-        else if (s.where.size() > 1 && s.parameters > 0)
+        else if (s.where.size() > 1 && s.needs.parameters > 0)
             stage["all_reduce"] = reduction_of(p, s).by;
         stages.push_back(std::move(stage));
     }
@@ -107,23 +110,23 @@ json to_json(const plan& p) {
                           {"device", a.where.device},
                           {"stage", a.stage},
                           {"replica", a.replicas[0]}});
-    json planned = {{"topology", p.is_pipeline ? "pipeline" : "single"},
-                    {"schedule", name_of(p.schedule)},
-                    {"batch", p.batch},
-                    {"batch_max", p.batch_max},
-                    {"microbatches", p.microbatches},
+    json planned = {{"topology", p.shape.is_pipeline ? "pipeline" : "single"},
+                    {"schedule", name_of(p.shape.schedule)},
+                    {"batch", p.shape.batch},
+                    {"batch_max", p.shape.batch_max},
+                    {"microbatches", p.shape.microbatches},
                     {"learning_rate", to_json(p.rate)},
                     {"replicas", p.replicas},
-                    {"input_bytes", p.input_bytes},
-                    {"label_bytes", p.label_bytes},
-                    {"precision", precision_text(p.precision)},
-                    {"total", needs(total_of(p.stages))},
+                    {"input_bytes", p.source.input_bytes},
+                    {"label_bytes", p.source.label_bytes},
+                    {"precision", precision_text(p.forms.precision)},
+                    {"total", to_json(total_of(p.stages), p.layers.size())},
                     {"stages", std::move(stages)},
                     {"actors", std::move(actors)}};
-    if (!p.is_pipeline)
+    if (!p.shape.is_pipeline)
         planned.erase("schedule");
-    if (p.activations)
-        planned["activations"] = p.activations->name();
+    if (p.forms.activations)
+        planned["activations"] = p.forms.activations->name();
     if (p.replicas > 1)
         planned["sync"] = to_json(p.sync);
     return planned;
@@ -134,7 +137,7 @@ json layers_to_json(const plan& p) {
     std::size_t stage = 0;
     for (std::size_t l = 0; l < p.layers.size(); ++l) {
         const planned_layer& layer = p.layers[l];
-        if (l == p.stages[stage].layers.first + p.stages[stage].layers.count)
+        if (l == p.stages[stage].layers.range.first + p.stages[stage].layers.range.count)
             ++stage;
         const auto output = layer.output.dimensions();
         layers.push_back({{"number", l},

@@ -128,7 +128,7 @@ class layer_table {
 std::string describe_layers(const plan& p, bool all) {
     layer_table table{p};
     for (std::size_t s = 0; s < p.stages.size(); ++s) {
-        const layer_range& range = p.stages[s].layers;
+        const layer_range& range = p.stages[s].layers.range;
         if (p.stages.size() > 1)
             table.add_title("stage " + std::to_string(s));
         table.add(range.first, range.first + range.count, all);

@@ -43,7 +43,7 @@ std::string note_of_memory(const plan& p, const std::vector<std::string>& device
     std::vector<std::string> ways;
     if (p.stages.size() < p.layers.size())
         ways.emplace_back("more stages");
-    if (a.weights < a.bound && p.batch_max > 1)
+    if (a.weights < a.bound && p.shape.batch_max > 1)
         ways.emplace_back("a smaller train.batch");
     ways.push_back(std::string{"a larger bound ("} + (of_cluster ? "troupe node " : "") +
                    (a.is_gpu ? "--gpu-memory-mb)" : "--memory-mb)"));
@@ -64,10 +64,10 @@ void add_short_of_memory(const plan& p, bool of_cluster, std::vector<std::string
             account& a = of_device[where_text(d)];
             a.bound = d.memory_bytes;
             a.is_gpu = is_gpu(d);
-            a.weights = saturated_sum(a.weights, s.weight_bytes);
-            a.activations = saturated_sum(a.activations, s.kept_bytes);
+            a.weights = saturated_sum(a.weights, s.needs.weight_bytes);
+            a.activations = saturated_sum(a.activations, s.needs.kept_bytes);
             if (a.is_gpu) // a GPU computes one product after the other
-                a.rounded = std::max(a.rounded, s.rounded_bytes);
+                a.rounded = std::max(a.rounded, s.needs.rounded_bytes);
         }
     std::map<account, std::vector<std::string>> short_ones;
     for (const auto& [device, a] : of_device)
@@ -85,11 +85,12 @@ void add_larger_by_codec(const plan& p, std::vector<std::string>& notes) {
     std::vector<std::string> larger;
     for (std::size_t s = 0; s < p.stages.size(); ++s) {
         const planned_stage& stage = p.stages[s];
-        if (stage.where.size() == 1 || stage.parameters == 0)
+        if (stage.where.size() == 1 || stage.needs.parameters == 0)
             continue;
         const planned_reduction sum = p.sync.server ? planned_reduction{} : reduction_of(p, stage);
         const std::uint64_t bytes = p.sync.server ? push_of(p, stage).bytes : sum.bytes;
-        const std::uint64_t without = p.sync.server ? stage.parameter_bytes : sum.bytes_without;
+        const std::uint64_t without =
+            p.sync.server ? stage.needs.parameter_bytes : sum.bytes_without;
         if (bytes > without + sizeof(float) * stage.where.size())
             larger.push_back("stage " + std::to_string(s) + " up to " + bytes_text(bytes) +
                              " instead of " + bytes_text(without));

@@ -91,9 +91,9 @@ std::string describe_replicas(const plan& p) {
 }
 
 // Two lines on the needs of a stage, or of all.
-std::string describe_needs(const planned_stage& s, const std::string& versions,
+std::string describe_needs(const stage_needs& s, std::size_t layers, const std::string& versions,
                            const std::string& in_flight) {
-    return "  " + counted(s.layers.count, "layer") + ", " + counted(s.parameters, "parameter") +
+    return "  " + counted(layers, "layer") + ", " + counted(s.parameters, "parameter") +
            "; a minibatch takes " + quantity(s.forward_flops, "FLOP") + " forward, " +
            quantity(s.backward_flops, "FLOP") + " back" +
            (s.compute_ns > 0 ? ", measured " + milliseconds(s.compute_ns) : "") +
@@ -104,7 +104,7 @@ std::string describe_needs(const planned_stage& s, const std::string& versions,
 
 // Text on a stage's learning rate if it is not train.optimizer's.
 std::string describe_rate(const planned_stage& s) {
-    if (s.rate_factor == 1 || s.parameters == 0)
+    if (s.weights.rate_factor == 1 || s.needs.parameters == 0)
         return {};
     const std::string replicas = std::to_string(s.where.size());
     return "  learning rate: " + replicas + " times train.optimizer's, as it has " + replicas +
@@ -113,10 +113,11 @@ std::string describe_rate(const planned_stage& s) {
 
 std::string describe_stage(const plan& p, std::size_t number) {
     const planned_stage& s = p.stages[number];
-    const std::string part = p.microbatches > 1 ? "microbatch" : "minibatch";
-    return "stage " + std::to_string(number) + " on " + where_text(s) + ": " + s.first_layer +
-           (s.layers.count > 1 ? " .. " + s.last_layer : "") + "\n" +
-           describe_needs(s, s.versions_max > 1 ? " in " + counted(s.versions_max, "version") : "",
+    const std::string part = p.shape.microbatches > 1 ? "microbatch" : "minibatch";
+    return "stage " + std::to_string(number) + " on " + where_text(s) + ": " + s.layers.first_name +
+           (s.layers.range.count > 1 ? " .. " + s.layers.last_name : "") + "\n" +
+           describe_needs(s.needs, s.layers.range.count,
+                          s.versions_max > 1 ? " in " + counted(s.versions_max, "version") : "",
                           " of at most " + counted(s.in_flight_max, part, part + "es") +
                               " in flight") +
            describe_rate(s);
@@ -133,9 +134,10 @@ std::string codec_text(const codec& how) {
 
 planned_push push_of(const plan& p, const planned_stage& s) {
     std::vector<tensor_shape> shapes;
-    for (std::size_t i = 0; i < s.factor_rows.size(); ++i)
-        shapes.push_back(s.layout.entries()[i].shape);
-    const payload_forms forms = p.sync.pushed_forms(shapes, s.factor_rows, p.batch_max);
+    for (std::size_t i = 0; i < s.weights.factor_rows.size(); ++i)
+        shapes.push_back(s.weights.layout.entries()[i].shape);
+    const payload_forms forms =
+        p.sync.pushed_forms(shapes, s.weights.factor_rows, p.shape.batch_max);
     planned_push push;
     std::size_t weights = 0;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -168,7 +170,7 @@ std::string describe_rhythm(const replica_sync& sync) {
 
 // Text on the traffic between the replicas of a stage; empty if there is none.
 std::string describe_traffic(const plan& p, const planned_stage& s) {
-    if (s.where.size() == 1 || s.parameters == 0)
+    if (s.where.size() == 1 || s.needs.parameters == 0)
         return {};
     if (p.sync.server) {
         std::vector<std::string> shards;
@@ -184,7 +186,7 @@ std::string describe_traffic(const plan& p, const planned_stage& s) {
     }
     if (p.sync.exchange && !std::holds_alternative<mean_rule>(p.sync.exchange->method))
         return "  <-> its replicas: " +
-               traffic_of(*p.sync.exchange, bytes_text(s.parameter_bytes)) + "\n";
+               traffic_of(*p.sync.exchange, bytes_text(s.needs.parameter_bytes)) + "\n";
     const planned_reduction reduction = reduction_of(p, s);
     const std::string sent = "  <-> its replicas: ReduceChunk " + bytes_text(reduction.bytes);
     const std::string without = "; without " + bytes_text(reduction.bytes_without) + "\n";
@@ -201,41 +203,41 @@ std::string describe_traffic(const plan& p, const planned_stage& s) {
 } // namespace
 
 std::string describe(const plan& p) {
-    std::string text =
-        (p.is_pipeline ? std::string{name_of(p.schedule)} + ", " + counted(p.stages.size(), "stage")
-                       : std::string{"the whole model on one device"}) +
-        ", minibatches of " + std::to_string(p.batch);
-    if (p.microbatches > 1)
-        text += " in " + std::to_string(p.microbatches) + " microbatches";
-    if (p.batch_max > p.batch)
-        text += ", growing to " + std::to_string(p.batch_max) + ": what follows is of these";
-    if (p.precision == proto::Precision::BF16)
+    std::string text = (p.shape.is_pipeline ? std::string{name_of(p.shape.schedule)} + ", " +
+                                                  counted(p.stages.size(), "stage")
+                                            : std::string{"the whole model on one device"}) +
+                       ", minibatches of " + std::to_string(p.shape.batch);
+    if (p.shape.microbatches > 1)
+        text += " in " + std::to_string(p.shape.microbatches) + " microbatches";
+    if (p.shape.batch_max > p.shape.batch)
+        text += ", growing to " + std::to_string(p.shape.batch_max) + ": what follows is of these";
+    if (p.forms.precision == proto::Precision::BF16)
         text += "; products in bf16";
-    if (p.precision == proto::Precision::F16)
+    if (p.forms.precision == proto::Precision::F16)
         text += "; products in f16";
-    if (p.precision == proto::Precision::TF32)
+    if (p.forms.precision == proto::Precision::TF32)
         text += "; products in tf32 on GPUs";
     text += describe_replicas(p);
     text += "\n" + describe(p.rate);
-    text += "\n\ndata source\n  -> stage 0: Activation " + bytes_text(p.input_bytes) +
+    text += "\n\ndata source\n  -> stage 0: Activation " + bytes_text(p.source.input_bytes) +
             " per minibatch\n";
     text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +
-            bytes_text(p.label_bytes) + "\n";
+            bytes_text(p.source.label_bytes) + "\n";
     for (std::size_t s = 0; s < p.stages.size(); ++s) {
         text += describe_stage(p, s) + describe_traffic(p, p.stages[s]);
         if (s + 1 < p.stages.size())
             text += "  -> stage " + std::to_string(s + 1) + ": Activation " +
-                    bytes_text(p.stages[s].activation_bytes) + " per minibatch" +
-                    in_form(p.activations) + "; Gradient " +
-                    (p.stages[s].gradient_bytes == p.stages[s].activation_bytes
+                    bytes_text(p.stages[s].traffic.activation_bytes) + " per minibatch" +
+                    in_form(p.forms.activations) + "; Gradient " +
+                    (p.stages[s].traffic.gradient_bytes == p.stages[s].traffic.activation_bytes
                          ? "of the same size"
-                         : bytes_text(p.stages[s].gradient_bytes)) +
+                         : bytes_text(p.stages[s].traffic.gradient_bytes)) +
                     " back\n";
     }
     text += "trainer\n  <- stage " + std::to_string(p.stages.size() - 1) +
             ": MinibatchDone; <- every stage: StageEpochDone, Snapshot\n";
     if (p.stages.size() > 1)
-        text += "all stages\n" + describe_needs(total_of(p.stages), "", "");
+        text += "all stages\n" + describe_needs(total_of(p.stages), p.layers.size(), "", "");
     return text + describe_actors(p);
 }
 

@@ -48,7 +48,7 @@ std::vector<bool> which_are_set(std::span<const payload_form_ptr> forms) {
 }
 
 // Sets the form in which the stage hands gradients to its reducer or cache.
-void set_gradients(const model_part& part, stage_options& options) {
+void set_gradients(const model_part& part, agreement_options& options) {
     if (std::ranges::count(options.companions, run_role::cache) > 0 && part.sync.sends_factors)
         options.as_factors = which_are_set(part.pushed_forms());
     if (std::ranges::count(options.companions, run_role::reducer) == 0)
@@ -75,37 +75,37 @@ result<prepared_actor> prepare(proto::StageOptions::Reader from, const role_reso
     if (!part)
         return part.failure();
     stage_options options;
-    options.place = {part->stage, from.getStages()};
+    options.at.place = {part->stage, from.getStages()};
     std::vector<std::uint32_t> replicas;
     for (const std::uint32_t of_stage : from.getStageReplicas())
         replicas.push_back(of_stage);
     if (!replicas.empty()) {
-        options.warm_ups = warm_ups(replicas);
-        options.place.warm_up = options.warm_ups[part->stage];
+        options.at.warm_ups = warm_ups(replicas);
+        options.at.place.warm_up = options.at.warm_ups[part->stage];
     }
-    options.schedule = from.getSchedule();
+    options.at.schedule = from.getSchedule();
     options.program = part->program;
     const auto activations = make_number_form(from.getActivations());
     if (!activations)
         return unknown_to(on.node(), "form of activations");
     options.activations = *activations;
     options.compute = device_of(*part, on);
-    options.rule = part->rule;
-    options.rates = make_learning_rates(from.getPart().getTrain(), from.getSamples(),
-                                        part->sync.in_turn(part->replica.replicas));
-    if (options.rates == nullptr)
+    options.update.rule = part->rule;
+    options.update.rates = make_learning_rates(from.getPart().getTrain(), from.getSamples(),
+                                               part->sync.in_turn(part->replica.replicas));
+    if (options.update.rates == nullptr)
         return unknown_to(on.node(), "schedule of the learning rate");
     if (!replicas.empty())
-        options.rates =
-            times(std::move(options.rates), rate_factor(from.getRate(), replicas[part->stage]));
-    options.clip = part->clip;
+        options.update.rates = times(std::move(options.update.rates),
+                                     rate_factor(from.getRate(), replicas[part->stage]));
+    options.update.clip = part->clip;
     options.seed = part->seed;
     options.trainer = on.asker;
-    options.sync = part->sync;
-    options.replica = part->replica;
-    options.worker = from.getWorker();
-    options.companions = part->companions();
-    set_gradients(*part, options);
+    options.agreement.sync = part->sync;
+    options.at.replica = part->replica;
+    options.agreement.worker = from.getWorker();
+    options.agreement.companions = part->companions();
+    set_gradients(*part, options.agreement);
     return prepared<stage_actor>(on, part->name_of(run_role::stage), std::move(options));
 }
 

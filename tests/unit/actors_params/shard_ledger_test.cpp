@@ -3,122 +3,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
-#include <map>
 
-#include "actors/params/shard_ledger.hpp"
-#include "schemas/base/random.hpp"
 #include "tests/support/seeds.hpp"
+#include "tests/unit/actors_params/played_epoch.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
 using namespace troupe::test;
-
-namespace {
-
-struct made_update {
-    std::uint64_t version; // before it
-    std::vector<arrived_push> pushes;
-};
-
-// Workers that read, compute for a while, push, and read again, until each has pushed its share; an update takes a while,
-// too. Whoever is late or waits is what the ledger says.
-struct played_epoch {
-    shard_ledger ledger;
-    random_stream random;
-    double spread;            // of the time that a gradient takes, around the worker's pace
-    std::vector<double> pace; // by worker; 1
-    std::vector<std::uint64_t> share;
-    std::vector<made_update> updates;
-    std::vector<std::uint64_t> read_version; // by worker, the last
-    std::uint64_t pushed = 0;
-    std::multimap<double, std::function<void()>> events; // by time
-    std::map<std::uint64_t, std::uint64_t> is_of;        // clock of a push by its number
-    double now = 0;
-    bool is_busy = false;
-    std::function<void(std::size_t worker)> on_read = [](std::size_t) {};
-    std::function<void(std::size_t worker, std::size_t whom)> on_wait = [](std::size_t,
-                                                                           std::size_t) {};
-    std::function<double()> change = [] { return 0.0; };
-    std::function<void(const arrived_push&)> on_push = [](const arrived_push&) {};
-
-    played_epoch(const consistency& rule, std::size_t workers, std::uint64_t seed,
-                 std::uint64_t share_of_each, double spread)
-        : ledger{rule, workers}, random{seed}, spread{spread}, pace(workers, 1),
-          share(workers, share_of_each), read_version(workers) {}
-
-    void at(double delay, std::function<void()> what) {
-        events.emplace(now + delay, std::move(what));
-    }
-
-    void ask(std::size_t worker) {
-        asking.push_back(worker);
-        ledger.asks(worker);
-        settle();
-    }
-    void settle() {
-        answer();
-        if (!is_busy)
-            if (auto update = ledger.next()) {
-                updates.push_back({ledger.version(), *update});
-                is_busy = true;
-                at(0.05 * random.uniform(), [this] {
-                    is_busy = false;
-                    ledger.applied(change());
-                    settle();
-                });
-            }
-    }
-    void answer() {
-        for (std::size_t i = 0; !is_busy && i < asking.size();) {
-            const std::size_t w = asking[i];
-            if (const auto whom = ledger.waits_for(w)) {
-                on_wait(w, *whom);
-                ++i;
-                continue;
-            }
-            asking.erase(asking.begin() + static_cast<std::ptrdiff_t>(i));
-            ledger.read(w);
-            read_version[w] = ledger.version();
-            on_read(w);
-            compute(w);
-            i = 0;
-        }
-    }
-    void compute(std::size_t w) {
-        if (ledger.pushes(w) == share[w]) {
-            ledger.finish(w);
-            return at(0, [this] { settle(); });
-        }
-        at(pace[w] * (1 + spread * (2 * random.uniform() - 1)), [this, w] {
-            const arrived_push push{++pushed, w, read_version[w]};
-            on_push(push);
-            is_of[pushed] = ledger.pushes(w);
-            ledger.push(push);
-            ask(w);
-        });
-    }
-    void play() {
-        ledger.begin_epoch();
-        for (std::size_t w = 0; w < share.size(); ++w)
-            at(random.uniform(), [this, w] { ask(w); });
-        while (!events.empty()) {
-            auto next = events.extract(events.begin());
-            now = next.key();
-            next.mapped()();
-        }
-        BOOST_REQUIRE(ledger.epoch_is_over()); // nobody waits for ever
-    }
-    std::uint64_t applied() const {
-        std::uint64_t sum = 0;
-        for (const made_update& u : updates)
-            sum += u.pushes.size();
-        return sum;
-    }
-
-    std::vector<std::size_t> asking;
-};
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(shard_ledgers)
 
@@ -128,15 +19,15 @@ BOOST_DATA_TEST_CASE(softsync_is_as_stale_as_it_is_split_and_never_twice_as_much
     constexpr std::size_t workers = 16;
     double sum = 0, count = 0;
     for (const std::uint64_t seed : seed_range{200}) {
-        played_epoch epoch{{.splits = splits}, workers, seed, 30, 0.2};
+        played_epoch epoch{{.splits = splits}, {workers, 30, 0.2}, seed};
         epoch.play();
-        BOOST_TEST(epoch.applied() == workers * 30);
-        for (std::size_t u = 0; u < epoch.updates.size(); ++u) {
-            BOOST_TEST(epoch.updates[u].pushes.size() == workers / splits);
-            for (const arrived_push& p : epoch.updates[u].pushes) {
-                const std::uint64_t late = epoch.updates[u].version - p.version;
+        BOOST_TEST(epoch.shard.applied() == workers * 30);
+        for (std::size_t u = 0; u < epoch.shard.updates.size(); ++u) {
+            BOOST_TEST(epoch.shard.updates[u].pushes.size() == workers / splits);
+            for (const arrived_push& p : epoch.shard.updates[u].pushes) {
+                const std::uint64_t late = epoch.shard.updates[u].version - p.version;
                 BOOST_TEST(late <= 2 * splits);
-                const std::uint64_t clock = epoch.is_of.at(p.number);
+                const std::uint64_t clock = epoch.workers.clocks.at(p.number);
                 if (clock < 3 || clock >= 24)
                     continue; // at first all have the same weights, at last some have ended
                 sum += static_cast<double>(late);
@@ -153,20 +44,20 @@ BOOST_AUTO_TEST_CASE(backup_workers_apply_as_many_as_they_wait_for_of_the_newest
         random_stream random{seed};
         const std::size_t workers = 2 + random.below(5);
         const auto backups = static_cast<std::uint32_t>(random.below(workers));
-        played_epoch epoch{{.backups = backups}, workers, seed, 10, 0.9};
+        played_epoch epoch{{.backups = backups}, {workers, 10, 0.9}, seed};
         epoch.play();
         std::uint64_t ended = 0; // updates that had to do with fewer, as workers had ended
-        for (std::size_t u = 0; u < epoch.updates.size(); ++u) {
-            const auto& pushes = epoch.updates[u].pushes;
+        for (std::size_t u = 0; u < epoch.shard.updates.size(); ++u) {
+            const auto& pushes = epoch.shard.updates[u].pushes;
             ended += pushes.size() < workers - backups ? 1 : 0;
             BOOST_TEST(pushes.size() <= workers - backups);
-            BOOST_TEST(epoch.updates[u].version == u);
+            BOOST_TEST(epoch.shard.updates[u].version == u);
             for (const arrived_push& p : pushes)
                 BOOST_TEST(p.version == u);
         }
-        BOOST_TEST(epoch.ledger.dropped() == epoch.pushed - epoch.applied());
+        BOOST_TEST(epoch.shard.ledger.dropped() == epoch.workers.pushed() - epoch.shard.applied());
         if (backups == 0) {
-            BOOST_TEST(epoch.ledger.dropped() == 0u);
+            BOOST_TEST(epoch.shard.ledger.dropped() == 0u);
             BOOST_TEST(ended == 0u);
         }
     }
@@ -178,36 +69,37 @@ BOOST_AUTO_TEST_CASE(nobody_goes_on_while_others_have_not_seen_too_much_of_it, *
         random_stream random{seed};
         const std::size_t workers = 1 + random.below(6);
         const float bound = static_cast<float>(random.below(4));
-        played_epoch epoch{{.bound = bound}, workers, seed, 12, 0.9};
+        played_epoch epoch{{.bound = bound}, {workers, 12, 0.9}, seed};
         std::vector<double> changes; // of the updates made
         std::uint64_t waits = 0;
         epoch.change = [&] { return changes.emplace_back(random.uniform()); };
         const auto most = [&](std::size_t reader) {
-            return double{bound} / std::sqrt(static_cast<double>(epoch.ledger.pushes(reader)));
+            return double{bound} /
+                   std::sqrt(static_cast<double>(epoch.shard.ledger.pushes(reader)));
         };
         const auto unseen = [&](std::size_t reader, std::size_t other) {
             double sum = 0;
-            for (std::uint64_t v = epoch.read_version[other]; v < changes.size(); ++v)
-                if (epoch.updates[v].pushes[0].worker == reader)
+            for (std::uint64_t v = epoch.workers.read_version[other]; v < changes.size(); ++v)
+                if (epoch.shard.updates[v].pushes[0].worker == reader)
                     sum += changes[v];
             return sum;
         };
         epoch.on_read = [&](std::size_t reader) {
             for (std::size_t other = 0; other < workers; ++other) {
-                const bool reads = std::ranges::count(epoch.asking, other) > 0;
-                if (other == reader || reads || epoch.ledger.clocks().is_done(other))
+                const bool reads = std::ranges::count(epoch.workers.asking, other) > 0;
+                if (other == reader || reads || epoch.shard.ledger.clocks().is_done(other))
                     continue;
-                if (epoch.ledger.pushes(reader) > 0)
+                if (epoch.shard.ledger.pushes(reader) > 0)
                     BOOST_TEST(unseen(reader, other) <= most(reader) + 1e-9);
             }
-            waits += epoch.asking.size();
+            waits += epoch.workers.asking.size();
         };
         epoch.on_wait = [&](std::size_t reader, std::size_t other) { // as little as it must
             if (other != reader)
                 BOOST_TEST(unseen(reader, other) > most(reader) - 1e-9);
         };
         epoch.play();
-        BOOST_TEST(epoch.applied() == workers * 12);
+        BOOST_TEST(epoch.shard.applied() == workers * 12);
         if (bound == 0 && workers > 2)
             BOOST_TEST(waits > 0u);
     }
@@ -219,17 +111,17 @@ BOOST_AUTO_TEST_CASE(bounded_staleness_counts_every_push_once_and_sums_of_bsp_ar
         random_stream random{seed};
         const std::size_t workers = 1 + random.below(6);
         const auto staleness = static_cast<std::uint32_t>(random.below(4));
-        played_epoch epoch{{.staleness = staleness}, workers, seed, 10, 0.9};
+        played_epoch epoch{{.staleness = staleness}, {workers, 10, 0.9}, seed};
         epoch.on_read = [&](std::size_t reader) {
             for (std::size_t other = 0; other < workers; ++other)
-                if (!epoch.ledger.clocks().is_done(other))
-                    BOOST_TEST(epoch.ledger.clocks().of(other) + staleness >=
-                               epoch.ledger.pushes(reader));
-            BOOST_TEST(epoch.ledger.unapplied(reader) == 0u);
+                if (!epoch.shard.ledger.clocks().is_done(other))
+                    BOOST_TEST(epoch.shard.ledger.clocks().of(other) + staleness >=
+                               epoch.shard.ledger.pushes(reader));
+            BOOST_TEST(epoch.shard.ledger.unapplied(reader) == 0u);
         };
         epoch.play();
-        BOOST_TEST(epoch.applied() == workers * 10);
-        for (const made_update& u : epoch.updates) {
+        BOOST_TEST(epoch.shard.applied() == workers * 10);
+        for (const made_update& u : epoch.shard.updates) {
             BOOST_TEST(u.pushes.size() == (staleness == 0 ? workers : 1u));
             BOOST_TEST(std::ranges::is_sorted(u.pushes, {}, &arrived_push::worker));
             if (staleness == 0)
@@ -244,11 +136,11 @@ BOOST_AUTO_TEST_CASE(with_bounded_staleness_a_fast_worker_gets_that_far_ahead_an
                      *seeded) {
     for (const std::uint32_t staleness : {1u, 5u, 20u})
         for (const std::uint64_t seed : seed_range{100}) {
-            played_epoch epoch{{.staleness = staleness}, 3, seed, 2 * staleness + 10, 0.9};
-            epoch.pace = {10, 1, 10};
+            played_epoch epoch{{.staleness = staleness}, {3, 2 * staleness + 10, 0.9}, seed};
+            epoch.workers.pace = {10, 1, 10};
             std::uint64_t ahead = 0;
             epoch.on_read = [&](std::size_t reader) {
-                const worker_clocks& clocks = epoch.ledger.clocks();
+                const worker_clocks& clocks = epoch.shard.ledger.clocks();
                 if (const auto slowest = clocks.slowest(); slowest && reader == 1)
                     ahead = std::max(ahead, clocks.of(reader) - clocks.of(*slowest));
             };
@@ -260,16 +152,16 @@ BOOST_AUTO_TEST_CASE(with_bounded_staleness_a_fast_worker_gets_that_far_ahead_an
 BOOST_AUTO_TEST_CASE(without_a_bound_a_fast_worker_ends_before_the_others_have_begun, *seeded) {
     for (const consistency& rule : {consistency{}, consistency{.splits = 3}})
         for (const std::uint64_t seed : seed_range{100}) {
-            played_epoch epoch{rule, 3, seed, 10, 0.9};
-            epoch.pace = {1000, 1, 1000};
+            played_epoch epoch{rule, {3, 10, 0.9}, seed};
+            epoch.workers.pace = {1000, 1, 1000};
             epoch.on_wait = [&](std::size_t worker, std::size_t whom) {
                 BOOST_TEST(!rule.splits);
                 BOOST_TEST(worker == whom); // for its own push
             };
             std::uint64_t of_others = 0;
             epoch.on_read = [&](std::size_t worker) {
-                if (worker == 1 && epoch.ledger.pushes(1) == 10)
-                    of_others = epoch.ledger.pushes(0) + epoch.ledger.pushes(2);
+                if (worker == 1 && epoch.shard.ledger.pushes(1) == 10)
+                    of_others = epoch.shard.ledger.pushes(0) + epoch.shard.ledger.pushes(2);
             };
             epoch.play();
             BOOST_TEST(of_others == 0u);
@@ -322,9 +214,9 @@ BOOST_AUTO_TEST_CASE(who_waits_for_an_update_of_several_is_told_one_that_is_to_p
         const consistency rule =
             seed % 2 ? consistency{.staleness = 0}
                      : consistency{.backups = static_cast<std::uint32_t>(random.below(workers))};
-        played_epoch epoch{rule, workers, seed, 10, 0.9};
+        played_epoch epoch{rule, {workers, 10, 0.9}, seed};
         epoch.on_wait = [&](std::size_t worker, std::size_t whom) {
-            const shard_ledger& ledger = epoch.ledger;
+            const shard_ledger& ledger = epoch.shard.ledger;
             const bool is_due = shard_ledger{ledger}.next().has_value();
             BOOST_TEST((whom == worker) == is_due);
             if (is_due)

@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_a_reducer_is_that_of_its_replica) {
 
 BOOST_AUTO_TEST_CASE(with_a_server_gradients_go_and_the_next_weights_come) {
     played_stage stage;
-    stage.its_options.sync.server = consistency{.staleness = 0};
+    stage.its_options.agreement.sync.server = consistency{.staleness = 0};
     const auto server = make_agreement(stage, {.cache = number(cache_number)});
     auto connect = connection(cache_number);
     BOOST_TEST_REQUIRE(bool(server->connect(connect.body())));
@@ -172,11 +172,11 @@ BOOST_AUTO_TEST_CASE(with_a_server_gradients_go_and_the_next_weights_come) {
 
 BOOST_AUTO_TEST_CASE(between_two_pulls_a_replica_steps_by_itself_and_pushes_a_sum) {
     played_stage stage;
-    stage.its_options.replica = {0, 1};
-    stage.its_options.sync.server = consistency{};
-    stage.its_options.sync.push_every = 2;
-    stage.its_options.sync.fetch_every = 3;
-    stage.its_options.rates = [](std::uint64_t) { return 0.5f; };
+    stage.its_options.at.replica = {0, 1};
+    stage.its_options.agreement.sync.server = consistency{};
+    stage.its_options.agreement.sync.push_every = 2;
+    stage.its_options.agreement.sync.fetch_every = 3;
+    stage.its_options.update.rates = [](std::uint64_t) { return 0.5f; };
     const auto server = make_agreement(stage, {.cache = number(cache_number)});
     frame_builder<proto::ConnectStage> connect;
     BOOST_TEST_REQUIRE(bool(server->connect(connect.body())));
@@ -209,8 +209,8 @@ BOOST_AUTO_TEST_CASE(between_two_pulls_a_replica_steps_by_itself_and_pushes_a_su
 
 BOOST_AUTO_TEST_CASE(weights_that_are_exchanged_take_the_place_of_ones_own) {
     played_stage stage;
-    stage.its_options.replica = {1, 2};
-    stage.its_options.sync.exchange = weight_exchange{
+    stage.its_options.at.replica = {1, 2};
+    stage.its_options.agreement.sync.exchange = weight_exchange{
         .every = 2, .at_end = weight_exchange::ending::last_exchange, .has_common = true};
     const auto exchanged = make_agreement(stage, {.peer = number(peer_number)});
     auto connect = connection(peer_number);
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(weights_that_are_exchanged_take_the_place_of_ones_own) {
 
 BOOST_AUTO_TEST_CASE(what_is_to_be_added_is_added_after_the_next_update) {
     played_stage stage;
-    stage.its_options.sync.exchange = weight_exchange{.every = 1, .overlaps = true};
+    stage.its_options.agreement.sync.exchange = weight_exchange{.every = 1, .overlaps = true};
     const auto exchanged = make_agreement(stage, {.peer = number(peer_number)});
     auto connect = connection(peer_number);
     BOOST_TEST_REQUIRE(bool(exchanged->connect(connect.body())));
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(what_is_to_be_added_is_added_after_the_next_update) {
 
 BOOST_AUTO_TEST_CASE(a_newcomer_among_peers_begins_with_what_they_have) {
     played_stage stage;
-    stage.its_options.sync.exchange = weight_exchange{.has_common = true};
+    stage.its_options.agreement.sync.exchange = weight_exchange{.has_common = true};
     const auto exchanged = make_agreement(stage, {.peer = number(peer_number)});
     auto connect = connection(peer_number);
     connect.body().setJoins(true);

@@ -29,8 +29,10 @@ struct played_stage : stage_port {
         its_options.program =
             std::make_shared<const stage_program>(stage_program::whole(model.build()).value());
         its_options.compute = world.shared_device();
-        its_options.replica = {1, 2};
-        its_options.rates = [](std::uint64_t minibatch) { return static_cast<float>(minibatch); };
+        its_options.at.replica = {1, 2};
+        its_options.update.rates = [](std::uint64_t minibatch) {
+            return static_cast<float>(minibatch);
+        };
         auto first = std::make_shared<weights>();
         first->version = weight_version{100};
         first->parameters = {world.floats({1, 2, 3, 4, 5, 6}), world.floats({7, 8})};
@@ -69,8 +71,7 @@ struct played_stage : stage_port {
     void begin_epoch(std::uint64_t minibatches, std::uint32_t microbatches = 1) {
         const auto fits = [](std::span<const tensor>, std::uint32_t) { return result<void>{}; };
         arrival_rules rules;
-        rules.place = its_options.place;
-        rules.replica = its_options.replica;
+        rules.at = its_options.at;
         rules.previous = its_state.neighbours.previous;
         rules.next = its_state.neighbours.next;
         rules.inputs = rules.labels = rules.gradients = fits;

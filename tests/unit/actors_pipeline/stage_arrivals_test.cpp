@@ -24,11 +24,11 @@ struct one_stage {
                        std::size_t behind = 1) {
         arrival_rules rules;
         stages = behind > 0 ? 3 : 2;
-        rules.place = {1, stages};
-        rules.replica = own;
+        rules.at.place = {1, stages};
+        rules.at.replica = own;
         rules.is_dynamic = is_dynamic;
         if (!is_dynamic && (before > 1 || own.replicas > 1 || behind > 1))
-            rules.warm_ups = warm_ups(std::vector<std::uint32_t>(stages, own.replicas));
+            rules.at.warm_ups = warm_ups(std::vector<std::uint32_t>(stages, own.replicas));
         for (std::size_t r = 0; r < before; ++r)
             rules.previous.push_back(replica(10 + r));
         for (std::size_t r = 0; r < behind; ++r)

@@ -18,8 +18,8 @@ actor_address number(std::uint64_t actor, node_id node = own_node) {
 
 stage_options stage_of(std::uint32_t stage, std::uint32_t stages) {
     stage_options options;
-    options.place = {stage, stages};
-    options.replica = {1, 2};
+    options.at.place = {stage, stages};
+    options.at.replica = {1, 2};
     model_builder model{3};
     model.linear(2);
     options.program =
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(tensors_are_rounded_between_stages_but_not_from_the_data_so
 }
 
 BOOST_AUTO_TEST_CASE(a_neighbour_is_of_the_same_replica_unless_stages_differ_in_them) {
-    stage_options own = stage_of(1, 3);
+    pipeline_place own = stage_of(1, 3).at;
     stage_neighbours neighbours;
     neighbours.previous = {number(10), number(11)};
     neighbours.next = {number(20)};
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_neighbour_is_of_the_same_replica_unless_stages_differ_in_
     BOOST_TEST(neighbours.place_of(number(11), own)->stage == 0u);
     BOOST_TEST(neighbours.place_of(number(11), own)->replica == 1u);
     BOOST_TEST(!neighbours.place_of(number(77), own));
-    BOOST_TEST(!neighbours.place_of(number(10), stage_of(0, 3))); // the data source
+    BOOST_TEST(!neighbours.place_of(number(10), stage_of(0, 3).at)); // the data source
 }
 
 BOOST_AUTO_TEST_SUITE_END()

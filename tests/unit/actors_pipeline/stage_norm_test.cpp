@@ -17,10 +17,10 @@ struct clipping_stage : played_stage {
     stage_norm norm{*this};
 
     clipping_stage(std::uint32_t stage, std::uint32_t stages) {
-        its_options.place = {stage, stages};
-        its_options.replica = {0, 1};
-        its_options.schedule = proto::PipelineSchedule::GPIPE;
-        its_options.clip.norm = 1;
+        its_options.at.place = {stage, stages};
+        its_options.at.replica = {0, 1};
+        its_options.at.schedule = proto::PipelineSchedule::GPIPE;
+        its_options.update.clip.norm = 1;
         if (stage + 1 < stages)
             its_state.neighbours.next = {number(next_number)};
         begin_epoch(4);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_neighbours_is_rejected) {
 
 BOOST_AUTO_TEST_CASE(stages_that_update_on_their_own_share_no_norm) {
     clipping_stage stage{0, 2};
-    stage.its_options.schedule = proto::PipelineSchedule::PIPEDREAM;
+    stage.its_options.at.schedule = proto::PipelineSchedule::PIPEDREAM;
     BOOST_TEST(!stage.norm.is_shared());
     stage.norm.take(partial(8));
     BOOST_TEST(stage.failures.size() == 1u);

@@ -21,10 +21,10 @@ struct passing_stage : played_stage {
     stage_passes passes{*this};
 
     passing_stage(std::uint32_t stages, std::uint32_t microbatches) {
-        its_options.place = {0, stages};
-        its_options.replica = {0, 1};
+        its_options.at.place = {0, stages};
+        its_options.at.replica = {0, 1};
         its_options.trainer = number(trainer_number);
-        its_options.schedule = proto::PipelineSchedule::GPIPE;
+        its_options.at.schedule = proto::PipelineSchedule::GPIPE;
         if (stages > 1)
             its_state.neighbours.next = {number(next_number)};
         compute_context context{*world.ops, world.memory};

@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_plan_says_the_memory_that_a_stage_takes) {
         // Buffers are up to a quarter larger than what lies in them; a pass back has more beside them: with AVX2 also the
         // packed factors of the gradients of the large layer's weights.
         const std::uint64_t packed = cpu::product_loops_avx2.workspace_floats * sizeof(float);
-        const std::uint64_t bytes = said.weight_bytes + said.kept_bytes;
+        const std::uint64_t bytes = said.needs.weight_bytes + said.needs.kept_bytes;
         BOOST_TEST(peak >= bytes);
         BOOST_TEST(peak < bytes + bytes / 4 + packed);
     }

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(a_plan_says_which_device_cannot_hold_its_stages) {
         const plan made = make_plan({app.app(), devices, {1, 1, 1, 1, 1, 1}}).value();
         std::uint64_t most = 0;
         for (const planned_stage& s : made.stages)
-            most = std::max(most, s.weight_bytes + s.kept_bytes);
+            most = std::max(most, s.needs.weight_bytes + s.needs.kept_bytes);
         return std::pair{notes_of(made, of_cluster), most};
     };
     const std::uint64_t most = noted(2, 0, false).second;
@@ -81,11 +81,12 @@ BOOST_AUTO_TEST_CASE(products_in_16_bits_take_rounded_factors_on_a_gpu) {
         return make_plan({app.app(), devices, {}}).value();
     };
     const plan exact = planned("f32", "cuda:0", 0);
-    const std::uint64_t kept = exact.stages[0].weight_bytes + exact.stages[0].kept_bytes;
+    const std::uint64_t kept =
+        exact.stages[0].needs.weight_bytes + exact.stages[0].needs.kept_bytes;
     const std::uint64_t rounded = 2 * (64 * 4096 + 8 * 4096); // weights and the output's gradient
-    BOOST_TEST(exact.stages[0].rounded_bytes == 0u);
+    BOOST_TEST(exact.stages[0].needs.rounded_bytes == 0u);
     for (const std::string precision : {"bf16", "f16"}) {
-        BOOST_TEST(planned(precision, "cuda:0", 0).stages[0].rounded_bytes == rounded);
+        BOOST_TEST(planned(precision, "cuda:0", 0).stages[0].needs.rounded_bytes == rounded);
         BOOST_TEST(notes_of(planned(precision, "cuda:0", kept + rounded), false).empty());
         const auto notes = notes_of(planned(precision, "cuda:0", kept + rounded - 1), false);
         BOOST_REQUIRE(notes.size() == 1u);

@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(a_stage_with_replicas_has_so_many_times_the_rate_and_says_s
     };
     for (const char* rate : {"", "rate: per_sample, "}) {
         const plan p = planned(rate);
-        BOOST_TEST(p.stages[0].rate_factor == 2.f);
-        BOOST_TEST(p.stages[1].rate_factor == 3.f);
-        BOOST_TEST(p.stages[2].rate_factor == 1.f);
+        BOOST_TEST(p.stages[0].weights.rate_factor == 2.f);
+        BOOST_TEST(p.stages[1].weights.rate_factor == 3.f);
+        BOOST_TEST(p.stages[2].weights.rate_factor == 1.f);
         const std::string said = describe(p), line = "  learning rate: 3 times train.optimizer's, "
                                                      "as it has 3 replicas "
                                                      "(topology.pipeline.rate)\n";
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_stage_with_replicas_has_so_many_times_the_rate_and_says_s
         BOOST_TEST(said.find("learning rate:") == said.rfind("learning rate:"));
     }
     const plan p = planned("rate: per_update, ");
-    BOOST_TEST(p.stages[1].rate_factor == 1.f);
+    BOOST_TEST(p.stages[1].weights.rate_factor == 1.f);
     BOOST_TEST(describe(p).find("learning rate:") == std::string::npos);
 }
 
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(replicas_of_the_whole_have_the_rate_of_the_app) {
     const training_app app = parse_training(text, "app.yaml").value();
     const auto p = make_plan({app.app(), devices_of_nodes(4), {}});
     BOOST_REQUIRE(p.ok());
-    BOOST_TEST(p->stages[0].rate_factor == 1.f);
+    BOOST_TEST(p->stages[0].weights.rate_factor == 1.f);
 }
 
 BOOST_AUTO_TEST_CASE(what_replicas_of_a_stage_sum_is_told_as_it_is_compressed) {

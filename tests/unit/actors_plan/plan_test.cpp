@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(where_stages_share_devices_the_busiest_has_as_little_to_do_
                 const plan p = make_plan({app.app(), devices_of_nodes(devices), layer_ns}).value();
                 std::vector<double> stage_ns;
                 for (const planned_stage& stage : p.stages)
-                    stage_ns.push_back(stage.compute_ns);
+                    stage_ns.push_back(stage.needs.compute_ns);
                 const auto numbers = device_of(p);
                 BOOST_TEST(std::ranges::is_sorted(numbers)); // neighbours share
                 BOOST_TEST(numbers.back() + 1 == devices);
@@ -164,20 +164,21 @@ BOOST_AUTO_TEST_CASE(minibatches_that_grow_are_planned_for_at_their_largest) {
             .value();
     };
     const plan fixed = planned("");
-    BOOST_TEST(fixed.batch_max == 8u);
-    BOOST_TEST(fixed.input_bytes == 8 * 36 * 4u);
+    BOOST_TEST(fixed.shape.batch_max == 8u);
+    BOOST_TEST(fixed.source.input_bytes == 8 * 36 * 4u);
     BOOST_TEST(describe(fixed).find("grow") == std::string::npos);
     const plan growing = planned("batch_growth: {every_epochs: 1, maximum: 20}");
-    BOOST_TEST(growing.batch == 8u);
-    BOOST_TEST(growing.batch_max == 20u);
-    BOOST_TEST(growing.input_bytes == 20 * 36 * 4u);
-    BOOST_TEST(growing.label_bytes == 20 * 4u);
-    BOOST_TEST(growing.stages[0].activation_bytes * 8 == fixed.stages[0].activation_bytes * 20);
+    BOOST_TEST(growing.shape.batch == 8u);
+    BOOST_TEST(growing.shape.batch_max == 20u);
+    BOOST_TEST(growing.source.input_bytes == 20 * 36 * 4u);
+    BOOST_TEST(growing.source.label_bytes == 20 * 4u);
+    BOOST_TEST(growing.stages[0].traffic.activation_bytes * 8 ==
+               fixed.stages[0].traffic.activation_bytes * 20);
     BOOST_TEST(
         describe(growing).find("minibatches of 8, growing to 20: what follows is of these") !=
         std::string::npos);
     // An epoch for each size is not there.
-    BOOST_TEST(planned("batch_growth: {every_epochs: 2, maximum: 20}").batch_max == 16u);
+    BOOST_TEST(planned("batch_growth: {every_epochs: 2, maximum: 20}").shape.batch_max == 16u);
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_says_how_the_learning_rate_goes) {
@@ -295,34 +296,35 @@ BOOST_AUTO_TEST_CASE(stages_add_up_what_their_layers_take_and_keep) {
     const plan p = repeating("stages: [{layers: 15}, {layers: 8}]", 2);
     for (const planned_stage& s : p.stages) {
         planned_layer sum;
-        for (std::size_t l = s.layers.first; l < s.layers.first + s.layers.count; ++l) {
+        for (std::size_t l = s.layers.range.first; l < s.layers.range.first + s.layers.range.count;
+             ++l) {
             sum.parameters += p.layers[l].parameters;
             sum.forward_flops += p.layers[l].forward_flops;
             sum.backward_flops += p.layers[l].backward_flops;
             sum.kept_bytes += p.layers[l].kept_bytes;
         }
-        BOOST_TEST(s.parameters == sum.parameters);
-        BOOST_TEST(s.parameter_bytes == 4 * sum.parameters);
-        BOOST_TEST(s.forward_flops == sum.forward_flops);
-        BOOST_TEST(s.backward_flops == sum.backward_flops);
+        BOOST_TEST(s.needs.parameters == sum.parameters);
+        BOOST_TEST(s.needs.parameter_bytes == 4 * sum.parameters);
+        BOOST_TEST(s.needs.forward_flops == sum.forward_flops);
+        BOOST_TEST(s.needs.backward_flops == sum.backward_flops);
         // Stage 0 has two minibatches in flight, each with the weights that it went forward with; adam keeps two numbers
         // for each weight of the latest, and a pass back gives one.
-        const std::uint64_t in_flight = s.layers.first == 0 ? 2 : 1;
-        BOOST_TEST(s.kept_bytes == in_flight * sum.kept_bytes);
-        BOOST_TEST(s.weight_bytes == (in_flight + 3) * 4 * sum.parameters);
+        const std::uint64_t in_flight = s.layers.range.first == 0 ? 2 : 1;
+        BOOST_TEST(s.needs.kept_bytes == in_flight * sum.kept_bytes);
+        BOOST_TEST(s.needs.weight_bytes == (in_flight + 3) * 4 * sum.parameters);
     }
     BOOST_TEST(p.layers[14].crossing_bytes ==
-               p.stages[0].activation_bytes + p.stages[0].gradient_bytes);
-    const planned_stage total = total_of(p.stages);
-    BOOST_TEST(total.layers.count == 23u);
-    BOOST_TEST(total.kept_bytes == p.stages[0].kept_bytes + p.stages[1].kept_bytes);
+               p.stages[0].traffic.activation_bytes + p.stages[0].traffic.gradient_bytes);
+    const stage_needs total = total_of(p.stages);
+    BOOST_TEST(total.parameters == p.stages[0].needs.parameters + p.stages[1].needs.parameters);
+    BOOST_TEST(total.kept_bytes == p.stages[0].needs.kept_bytes + p.stages[1].needs.kept_bytes);
     // Microbatches in flight are parts of one minibatch, which is computed with one version.
     const plan cut =
         repeating("schedule: gpipe, microbatches: 2, stages: [{layers: 15}, {layers: 8}]", 2);
     BOOST_TEST(cut.stages[0].in_flight_max == 2u);
-    BOOST_TEST(cut.stages[0].kept_bytes * 2 == p.stages[0].kept_bytes);
+    BOOST_TEST(cut.stages[0].needs.kept_bytes * 2 == p.stages[0].needs.kept_bytes);
     // There are the gradients of one microbatch beside the sum of those before it.
-    BOOST_TEST(cut.stages[0].weight_bytes == 5 * 4 * cut.stages[0].parameters);
+    BOOST_TEST(cut.stages[0].needs.weight_bytes == 5 * 4 * cut.stages[0].needs.parameters);
 }
 
 BOOST_AUTO_TEST_CASE(numbers_too_large_for_any_machine_do_not_wrap) {
@@ -337,12 +339,12 @@ BOOST_AUTO_TEST_CASE(numbers_too_large_for_any_machine_do_not_wrap) {
         make_plan({parse_training(text, "app.yaml").value().app(), devices_of_nodes(1), {}})
             .value();
     BOOST_TEST(p.layers[1].kept_bytes == 1ull << 54);
-    BOOST_TEST(p.stages[0].kept_bytes == UINT64_MAX);
+    BOOST_TEST(p.stages[0].needs.kept_bytes == UINT64_MAX);
     const planned_stage twice[] = {p.stages[0], p.stages[0]};
     BOOST_TEST(total_of(twice).kept_bytes == UINT64_MAX);
     plan larger = p;
     const auto forward_text = [&](double flops) {
-        larger.stages[0].forward_flops = flops;
+        larger.stages[0].needs.forward_flops = flops;
         const std::string all = describe(larger);
         const std::size_t at = all.find("a minibatch takes ") + 18;
         return all.substr(at, all.find(" forward", at) - at);

@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_start_has_the_notes_of_a_plan_behind_those_before_it) {
     const plan_device gpu{.device = "cuda:0", .memory_bytes = 9};
     planned_stage stage;
     stage.where = {gpu};
-    stage.weight_bytes = 10;
+    stage.needs.weight_bytes = 10;
     plan p;
     p.stages = {stage};
     const auto started = [&](bool json) {
