@@ -88,8 +88,8 @@ class piece_source {
     // The rows that follow, at most so many and a few MiB of them; none after the last. In memory of `memory`.
     virtual result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) = 0;
     virtual result<void> rewind() = 0;
-    // Offsets that are subtracted from columns before values are dealt, in float64; empty: none. For matrices that are
-    // dense, for programs that take it (program::takes_offsets).
+    // Offsets that are subtracted from columns before values are dealt, in float64; empty: none. For programs that take it
+    // (program::takes_offsets). Of a sparse matrix, columns with zeros that are not stored have the offset 0.
     virtual std::vector<double> offsets() const { return {}; }
 };
 

@@ -126,7 +126,11 @@ class matrix_pieces final : public piece_source {
     // From the numbers of the block.
     void subtract_offsets() {
         const std::vector<double>& offsets = source_.shape().offsets;
-        for (std::size_t at = 0; !offsets.empty() && at < block_.values.size();
+        if (offsets.empty())
+            return;
+        for (std::size_t i = 0; i < block_.indices.size(); ++i) // of a sparse matrix
+            block_.values[i] -= offsets[static_cast<std::size_t>(block_.indices[i])];
+        for (std::size_t at = 0; block_.starts.empty() && at < block_.values.size();
              at += offsets.size())
             for (std::size_t j = 0; j < offsets.size(); ++j)
                 block_.values[at + j] -= offsets[j];

@@ -12,6 +12,7 @@
 #include "actors/scheduled/matrix_pieces.hpp"
 #include "actors/scheduled/sparse_pieces.hpp"
 #include "schemas/base/nearest.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::scheduled {
 
@@ -71,9 +72,10 @@ void note_coarse(const matrix_shape& shape, const std::string& key,
                  std::vector<std::string>& notes) {
     if (shape.coarse_in_float32.count > 0)
         notes.push_back(key + ": the numbers that are kept (float32) of the " +
-                        names_of(shape.coarse_in_float32, shape) +
-                        " are off by more than a millionth of its spread; subtract a number near "
-                        "its mean in the file, or scale it");
+                        names_of(shape.coarse_in_float32, shape) + " are off by up to " +
+                        two_digits(shape.lost_share_max) +
+                        " of its spread; subtract a number near its mean in the file, or scale "
+                        "it");
     if (shape.coarse_in_float64.count > 0)
         notes.push_back(key + ": the numbers of the " + names_of(shape.coarse_in_float64, shape) +
                         " are so far from 0 that float64, in which they are read and summed, has "
@@ -268,11 +270,6 @@ opened_data open_ratings(proto::RatingsData::Reader data, const data_use& use) {
     held.column_names = as_text(read->items);
     held.row_names = as_text(read->users);
     held.notes = std::move(read->notes);
-    if (read->is_coarse)
-        held.notes.push_back(settings.train.key +
-                             ": the ratings that are kept (float32) are off by more than a "
-                             "millionth of their spread; subtract a number near their mean in "
-                             "the files");
     return pieces_of(std::move(held), piece_bytes);
 }
 

@@ -14,7 +14,7 @@ struct data_use {
     // They are not looked at: files of targets are not opened, and a column with that name is left out, whatever it holds,
     // or is not there.
     bool ignores_targets = false;
-    // Whether dense columns may be dealt less a number each (piece_source::offsets).
+    // Whether columns may be dealt less a number each (piece_source::offsets).
     bool takes_offsets = false;
     bool takes_remainders = false; // matrix_piece::remainders
     data_rule* rule = nullptr;     // of matrices; null: there is none

@@ -341,7 +341,7 @@ struct program {
                                carried_run& run)>
         carry_over = {};
     std::string module_sha256 = {}; // of its module's file; empty: it is part of troupe
-    // Whether it can do with the columns of a dense matrix less a number each (piece_source::offsets), as a model with an
+    // Whether it can do with the columns of a matrix less a number each (piece_source::offsets), as a model with an
     // intercept can. Where it is not empty, rows that a result is used on (result_use) may always be such. Empty: it cannot.
     std::function<bool(const program_site&)> takes_offsets = {};
     // Whether it takes what float32 leaves of a matrix's numbers (matrix_piece::remainders).

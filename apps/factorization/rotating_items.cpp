@@ -1,9 +1,9 @@
 #include "apps/factorization/rotating_items.hpp"
 
 #include <array>
-#include <cstdio>
 
 #include "actors/scheduled/named_numbers.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::factorization {
 
@@ -54,10 +54,7 @@ rotating_items::conclude(std::uint64_t, std::span<const scheduled::payload> judg
 }
 
 std::string rotating_items::advice() const {
-    const double less = settings_.rate / 4;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2g", less);
-    return std::string{"use a smaller program.factorization.rate, such as "} + text;
+    return "use a smaller program.factorization.rate, such as " + two_digits(settings_.rate / 4);
 }
 
 std::string rotating_items::describe(const scheduled::phase& p) const {

@@ -179,9 +179,9 @@ linear_sums::linear_sums(const trained_lasso& model, std::span<const double> off
         intercepts_.push_back(from.numbers.intercept);
         for (std::size_t i = 0; i < from.columns.size(); ++i) {
             all.push_back({from.columns[i], {s, from.values[i]}});
-            if (!offsets.empty())
-                intercepts_.back() +=
-                    from.values[i] * offsets[static_cast<std::size_t>(from.columns[i])];
+            const auto column = static_cast<std::size_t>(from.columns[i]);
+            if (column < offsets.size()) // a sparse file may lack the last ones
+                intercepts_.back() += from.values[i] * offsets[column];
         }
     }
     std::ranges::stable_sort(all, {}, &entry::column);

@@ -23,9 +23,10 @@ error bad(const std::string& sentence) {
 
 class city_pieces final : public scheduled::piece_source {
   public:
-    city_pieces(instance of, std::uint64_t bytes_max, std::string file)
-        : of_{std::move(of)}, file_{std::move(file)}, rows_at_once_{std::max<std::uint64_t>(
-                                                          1, bytes_max / row_bytes())} {}
+    city_pieces(instance of, std::uint64_t bytes_max, std::string file,
+                std::vector<std::string> notes)
+        : of_{std::move(of)}, file_{std::move(file)}, notes_{std::move(notes)},
+          rows_at_once_{std::max<std::uint64_t>(1, bytes_max / row_bytes())} {}
 
     scheduled::data_shape shape() const override {
         return {of_.cities(), 1, of_.cities() * numbers_of_row(), false};
@@ -38,6 +39,8 @@ class city_pieces final : public scheduled::piece_source {
             return {};
         return {{"data.tsplib", file_, content()}};
     }
+
+    std::vector<std::string> notes() const override { return notes_; }
 
     result<std::optional<scheduled::rows_piece>> next(std::uint64_t rows_max,
                                                       memory_pool& memory) override {
@@ -106,6 +109,7 @@ class city_pieces final : public scheduled::piece_source {
 
     const instance of_;
     const std::string file_;
+    const std::vector<std::string> notes_;
     const std::uint64_t rows_at_once_;
     std::uint64_t row_ = 0; // that comes next
 };
@@ -113,15 +117,19 @@ class city_pieces final : public scheduled::piece_source {
 } // namespace
 
 std::shared_ptr<scheduled::piece_source> pieces_of(instance of, std::uint64_t piece_bytes_max,
-                                                   std::string file) {
-    return std::make_shared<city_pieces>(std::move(of), piece_bytes_max, std::move(file));
+                                                   std::string file,
+                                                   std::vector<std::string> notes) {
+    return std::make_shared<city_pieces>(std::move(of), piece_bytes_max, std::move(file),
+                                         std::move(notes));
 }
 
 result<std::shared_ptr<scheduled::piece_source>> open_cities(const std::string& file) {
-    auto read = read_instance(file);
+    auto read = read_cities_file(file);
     if (!read)
         return read.failure();
-    return pieces_of(std::move(*read), piece_bytes, file);
+    for (std::string& note : read->notes)
+        note = "data.tsplib: " + note;
+    return pieces_of(std::move(read->problem), piece_bytes, file, std::move(read->notes));
 }
 
 // ---- back ----
@@ -134,7 +142,7 @@ result<void> city_builder::append(const payload& piece) {
     if (const error* failure = scheduled::first_failure(kind, points, lengths, name))
         return *failure;
     if (cities_ == 0 || kind->front() < 0 ||
-        kind->front() > static_cast<std::int32_t>(edge_weights::matrix))
+        kind->front() > static_cast<std::int32_t>(last_of_edge_weights))
         return bad("its lengths are of a kind that is none");
     const auto weights = static_cast<edge_weights>(kind->front());
     const bool has_lengths = weights == edge_weights::matrix;

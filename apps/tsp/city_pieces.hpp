@@ -21,9 +21,10 @@ namespace troupe::tsp {
 
 // A row for each city and a column for what is looked for: the tour. Pieces of about so many bytes, if that is at least a
 // row.
-// `file`: where the problem is from, as an app file names it; empty: from none.
+// `file`: where the problem is from, as an app file names it; empty: from none. `notes`: as piece_source has them.
 std::shared_ptr<scheduled::piece_source> pieces_of(instance of, std::uint64_t piece_bytes_max,
-                                                   std::string file = {});
+                                                   std::string file = {},
+                                                   std::vector<std::string> notes = {});
 
 // Opens what app files name as data.tsplib (instance_file.hpp).
 result<std::shared_ptr<scheduled::piece_source>> open_cities(const std::string& file);

@@ -1,10 +1,13 @@
-// CSV of coordinates: read_coordinates of instance_file.hpp; and which format a file has.
+// CSV of coordinates: read_coordinates of instance_file.hpp; which format a file has, and what its lengths lose.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <utility>
 
 #include "actors/data/files/text_number.hpp"
+#include "actors/data/matrix/csv_header.hpp"
 #include "apps/tsp/instance_file.hpp"
+#include "apps/tsp/rounding_loss.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "apps/tsp/tsplib_lines.hpp"
 #include "schemas/base/quantities.hpp"
@@ -59,10 +62,34 @@ bool is_header(std::string_view line) {
     return !fields.y.empty() && !text_number(fields.x) && !text_number(fields.y);
 }
 
+// Whether a first line of numbers has the names of the columns, by the line below it.
+first_line_guess guess_by(const std::array<std::string, 2>& lines) {
+    const csv_line names = split(lines[0]), row = split(lines[1]);
+    return guess_first_line({names.x, names.y}, std::array{csv_cells{row.x, row.y}});
+}
+
+// Loss of the ways to the nearest cities, for a refusal and a note.
+constexpr double loss_max = 0.5, loss_noted = 0.1;
+
+std::string why_rounded(const instance& of, double lost) {
+    return "lengths are rounded to whole units, by which the ways to the nearest cities are off "
+           "by " +
+           std::to_string(std::lround(100 * lost)) + "% on average; " +
+           (of.kind() == edge_weights::geo ? "give coordinates in metres, as EUC_2D"
+                                           : "scale the coordinates, as by 1000");
+}
+
+// The rounding of whole coordinates, as eil51 has them, is the format's.
+bool are_whole(std::span<const point> points) {
+    return std::ranges::all_of(
+        points, [](const point& p) { return p.x == std::floor(p.x) && p.y == std::floor(p.y); });
+}
+
 } // namespace
 
-result<instance> read_coordinates(line_reader& lines) {
+result<cities_file> read_coordinates(line_reader& lines) {
     std::vector<point> points;
+    std::array<std::string, 2> first; // lines of cities
     bool is_first = true;
     auto read = for_each_line(lines, [&](std::string_view line) -> std::string {
         line = trimmed(line);
@@ -70,6 +97,8 @@ result<instance> read_coordinates(line_reader& lines) {
             return {};
         if (points.size() == limits::cities_max)
             return "more than " + std::to_string(limits::cities_max) + " cities; give fewer";
+        if (points.size() < first.size())
+            first[points.size()] = line;
         point next;
         std::string why = parse_point(line, next);
         points.push_back(next);
@@ -77,16 +106,24 @@ result<instance> read_coordinates(line_reader& lines) {
     });
     if (!read)
         return read.failure();
+    const first_line_guess guess = guess_by(first);
+    if (guess.has_names)
+        points.erase(points.begin());
     if (points.size() < limits::cities_min)
         return lines.fail("a tour of " + counted(points.size(), "city", "cities") +
                           "; give 3 or more");
-    if (is_too_narrow(points))
-        return lines.fail(std::string{too_narrow});
-    return instance::of_points(std::filesystem::path{lines.name()}.stem().string(),
-                               edge_weights::euclidean, std::move(points));
+    cities_file made{instance::of_points(std::filesystem::path{lines.name()}.stem().string(),
+                                         edge_weights::euclidean, std::move(points)),
+                     {}};
+    if (!guess.doubt.empty())
+        made.notes.push_back(
+            guess.doubt +
+            (guess.has_names ? "; " : "; leave it out if it has the names of the columns, or ") +
+            "write it as decimals, such as 0.0, if it is a city");
+    return made;
 }
 
-result<instance> read_instance(const std::string& path) {
+result<cities_file> read_cities_file(const std::string& path) {
     auto lines = line_reader::open(path);
     if (!lines)
         return lines.failure();
@@ -99,7 +136,15 @@ result<instance> read_instance(const std::string& path) {
     auto again = line_reader::open(path);
     if (!again)
         return again.failure();
-    return is_tsplib ? read_tsplib(*again) : read_coordinates(*again);
+    auto read = is_tsplib ? read_tsplib(*again) : read_coordinates(*again);
+    if (!read)
+        return read;
+    const double lost = rounding_loss(read->problem);
+    if (lost > loss_max)
+        return again->fail(why_rounded(read->problem, lost));
+    if (lost > loss_noted && !are_whole(read->problem.points()))
+        read->notes.push_back(why_rounded(read->problem, lost));
+    return read;
 }
 
 } // namespace troupe::tsp

@@ -13,7 +13,6 @@ namespace {
 // TSPLIB's: its pi and its radius of the earth in kilometres decide the digits of known lengths.
 constexpr double geo_pi = 3.141592;
 constexpr double geo_radius = 6378.388;
-constexpr double span_min = 100; // of coordinates
 
 // Radians of degrees and minutes, DDD.MM.
 double radians(double written) noexcept {
@@ -22,12 +21,6 @@ double radians(double written) noexcept {
 }
 
 } // namespace
-
-bool is_too_narrow(std::span<const point> points) {
-    const auto [left, right] = std::ranges::minmax(points, {}, &point::x);
-    const auto [low, high] = std::ranges::minmax(points, {}, &point::y);
-    return std::max(right.x - left.x, high.y - low.y) < span_min;
-}
 
 instance instance::of_points(std::string name, edge_weights kind, std::vector<point> points) {
     TROUPE_CHECK(kind != edge_weights::matrix, "points give lengths by a formula");
@@ -73,27 +66,44 @@ place instance::place_of(city c) const noexcept {
     return {std::cos(p.x) * std::cos(p.y), std::cos(p.x) * std::sin(p.y), std::sin(p.x)};
 }
 
-std::int64_t instance::other_length(city from, city to) const noexcept {
+double instance::exact_length(city from, city to) const noexcept {
+    TROUPE_CHECK(kind_ != edge_weights::matrix, "points give lengths by a formula");
     const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
-    if (kind_ == edge_weights::matrix)
-        return lengths_[a * cities_ + b];
     if (kind_ == edge_weights::geo) {
-        if (a == b)
-            return 0;
         const point p = radians_[a], q = radians_[b];
         const double q1 = std::cos(p.y - q.y), q2 = std::cos(p.x - q.x), q3 = std::cos(p.x + q.x);
-        const double angle = std::acos(0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3));
-        return static_cast<std::int64_t>(geo_radius * angle + 1.0);
+        const double cosine = 0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3);
+        return geo_radius * std::acos(std::clamp(cosine, -1.0, 1.0));
     }
     const double x = points_[a].x - points_[b].x, y = points_[a].y - points_[b].y;
-    if (kind_ == edge_weights::att) {
-        const double exact = std::sqrt((x * x + y * y) / 10.0);
+    switch (kind_) {
+    case edge_weights::att:
+        return std::sqrt((x * x + y * y) / 10.0);
+    case edge_weights::maximum:
+        return std::max(std::abs(x), std::abs(y));
+    case edge_weights::manhattan:
+        return std::abs(x) + std::abs(y);
+    default:
+        return std::sqrt(x * x + y * y);
+    }
+}
+
+std::int64_t instance::other_length(city from, city to) const noexcept {
+    if (kind_ == edge_weights::matrix)
+        return lengths_[static_cast<std::size_t>(from) * cities_ + static_cast<std::size_t>(to)];
+    const double exact = exact_length(from, to);
+    switch (kind_) {
+    case edge_weights::geo:
+        return from == to ? 0 : static_cast<std::int64_t>(exact + 1.0);
+    case edge_weights::att: {
         const double rounded = std::floor(exact + 0.5);
         return static_cast<std::int64_t>(rounded < exact ? rounded + 1 : rounded);
     }
-    const double exact = std::sqrt(x * x + y * y);
-    return static_cast<std::int64_t>(kind_ == edge_weights::euclidean_up ? std::ceil(exact)
-                                                                         : exact + 0.5);
+    case edge_weights::euclidean_up:
+        return static_cast<std::int64_t>(std::ceil(exact));
+    default:
+        return static_cast<std::int64_t>(exact + 0.5);
+    }
 }
 
 std::int64_t instance::length_of(std::span<const city> tour) const noexcept {

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace troupe::tsp {
@@ -27,17 +26,21 @@ struct point {
     bool operator==(const point&) const = default;
 };
 
-// Whether so little lies between the cities that lengths in whole units say nothing, and the sentence that says so.
-bool is_too_narrow(std::span<const point> points);
-inline constexpr std::string_view too_narrow =
-    "the cities lie within less than 100 units, but lengths are rounded to whole units; scale the "
-    "coordinates";
-
-// In a space in which what is nearer by a straight line is not farther by length.
+// In a space in which what is nearer by a straight line is not farther by length; of `maximum` and `manhattan` at most by
+// the root of 2.
 using place = std::array<double, 3>;
 
-// How lengths follow from coordinates; `matrix`: they are given.
-enum class edge_weights : std::uint8_t { euclidean, euclidean_up, att, geo, matrix };
+// How lengths follow from coordinates; `matrix`: they are given. Digests of problems have their numbers.
+enum class edge_weights : std::uint8_t {
+    euclidean,
+    euclidean_up,
+    att,
+    geo,
+    matrix,
+    maximum,
+    manhattan
+};
+inline constexpr edge_weights last_of_edge_weights = edge_weights::manhattan;
 
 class instance {
   public:
@@ -58,6 +61,8 @@ class instance {
     // The place of a city whose lengths follow from coordinates: in the plane, or on a globe.
     place place_of(city c) const noexcept;
 
+    // From a to b, before it is rounded to whole units; not of a matrix.
+    double exact_length(city a, city b) const noexcept;
     // From a to b.
     std::int64_t length(city a, city b) const noexcept {
         if (kind_ != edge_weights::euclidean)

@@ -1,13 +1,14 @@
 // Reader of problems: TSPLIB 95 (.tsp and .atsp) and CSV of coordinates, plain or gzip.
 //
-// TSPLIB: TYPE TSP or ATSP; EDGE_WEIGHT_TYPE EUC_2D, CEIL_2D, ATT, GEO, or EXPLICIT with a full matrix or a triangle of it,
-// by rows or columns, with the diagonal or without. A problem with an asymmetric matrix has to be an ATSP. What a section
-// needs (DIMENSION, EDGE_WEIGHT_FORMAT) stands before it, and cities are numbered from 1, or the file is refused; as are
-// coordinates that span fewer than 100 units, unless they are whole: lengths are rounded.
+// TSPLIB: TYPE TSP or ATSP; EDGE_WEIGHT_TYPE EUC_2D, CEIL_2D, MAX_2D, MAN_2D, ATT, GEO, or EXPLICIT with a full matrix or a
+// triangle of it, by rows or columns, with the diagonal or without. A problem with an asymmetric matrix has to be an ATSP.
+// The specification may stand behind the sections. Cities are numbered from 1, or, with a note, from 0.
 //
 // CSV: a line with two numbers for each city, x and y, which commas, semicolons or tabs separate; the first line may have
-// the names of the columns. Lengths are those of EUC_2D: rounded to whole units, so that coordinates that span fewer than
-// 100 units are refused.
+// the names of the columns. Lengths are those of EUC_2D.
+//
+// Lengths are rounded to whole units. A file is refused where this changes the ways to the nearest cities by more than half
+// on average (rounding_loss.hpp), and by more than a tenth there is a note, unless all coordinates are whole.
 //
 // Errors: errc::data "FILE: line N: SENTENCE"; errc::io where the file cannot be read. What a file claims is compared with
 // tsp_limits.hpp, and with what the file can hold, before memory is taken. Threads: functions without state; they block on
@@ -20,12 +21,17 @@
 
 namespace troupe::tsp {
 
+struct cities_file {
+    instance problem;
+    std::vector<std::string> notes; // on what may not be intended, a sentence each
+};
+
 // Either format: a file whose first filled line is KEY: VALUE, begins with a keyword of TSPLIB, or is the name of a section,
 // is TSPLIB's.
-result<instance> read_instance(const std::string& path);
+result<cities_file> read_cities_file(const std::string& path);
 
-// Each reads one format, from a file that is open at its start.
-result<instance> read_tsplib(line_reader& lines);
-result<instance> read_coordinates(line_reader& lines);
+// Each reads one format, from a file that is open at its start; but for what rounding changes.
+result<cities_file> read_tsplib(line_reader& lines);
+result<cities_file> read_coordinates(line_reader& lines);
 
 } // namespace troupe::tsp

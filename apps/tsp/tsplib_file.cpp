@@ -1,11 +1,13 @@
 // TSPLIB's problems: read_tsplib of instance_file.hpp.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "actors/data/files/text_number.hpp"
 #include "apps/tsp/instance_file.hpp"
+#include "apps/tsp/matrix_part.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "apps/tsp/tsplib_lines.hpp"
 #include "schemas/base/quantities.hpp"
@@ -18,72 +20,21 @@ struct named_weights {
     std::string_view name;
     edge_weights kind;
 };
-constexpr std::array<named_weights, 5> weight_names{{{"EUC_2D", edge_weights::euclidean},
+constexpr std::array<named_weights, 7> weight_names{{{"EUC_2D", edge_weights::euclidean},
                                                      {"CEIL_2D", edge_weights::euclidean_up},
+                                                     {"MAX_2D", edge_weights::maximum},
+                                                     {"MAN_2D", edge_weights::manhattan},
                                                      {"ATT", edge_weights::att},
                                                      {"GEO", edge_weights::geo},
                                                      {"EXPLICIT", edge_weights::matrix}}};
-
-// Which entries of a row of the matrix are written, by rows: of column formats, whose matrices are symmetric, those that
-// come in the same order.
-enum class matrix_part { all, above, above_with_diagonal, below, below_with_diagonal };
-struct named_part {
-    std::string_view name;
-    matrix_part what;
-};
-constexpr std::array<named_part, 9> part_names{
-    {{"FULL_MATRIX", matrix_part::all},
-     {"UPPER_ROW", matrix_part::above},
-     {"LOWER_ROW", matrix_part::below},
-     {"UPPER_DIAG_ROW", matrix_part::above_with_diagonal},
-     {"LOWER_DIAG_ROW", matrix_part::below_with_diagonal},
-     {"UPPER_COL", matrix_part::below},
-     {"LOWER_COL", matrix_part::above},
-     {"UPPER_DIAG_COL", matrix_part::below_with_diagonal},
-     {"LOWER_DIAG_COL", matrix_part::above_with_diagonal}}};
-
-struct columns {
-    std::size_t first = 0;
-    std::size_t end = 0;
-};
-columns columns_of(matrix_part what, std::size_t row, std::size_t cities) noexcept {
-    switch (what) {
-    case matrix_part::above:
-        return {row + 1, cities};
-    case matrix_part::above_with_diagonal:
-        return {row, cities};
-    case matrix_part::below:
-        return {0, row};
-    case matrix_part::below_with_diagonal:
-        return {0, row + 1};
-    default:
-        return {0, cities};
-    }
-}
-
-std::uint64_t entries_of(matrix_part what, std::uint64_t n) noexcept {
-    if (what == matrix_part::all)
-        return n * n;
-    const bool has_diagonal =
-        what == matrix_part::above_with_diagonal || what == matrix_part::below_with_diagonal;
-    return n * (n - 1) / 2 + (has_diagonal ? n : 0);
-}
-
-// The number of cities whose matrix has so many entries; 0: none.
-std::uint64_t cities_of(matrix_part what, std::uint64_t entries) noexcept {
-    for (std::uint64_t n = limits::cities_min; n <= limits::matrix_cities_max; ++n)
-        if (entries_of(what, n) == entries)
-            return n;
-    return 0;
-}
 
 bool begins_with_number(std::string_view line) {
     return text_number(take_word(line)).has_value();
 }
 
-bool are_whole(const std::vector<point>& points) {
-    return std::ranges::all_of(
-        points, [](const point& p) { return p.x == std::floor(p.x) && p.y == std::floor(p.y); });
+// The first number that is not there.
+std::string number_between(const std::vector<bool>& is_there) {
+    return std::to_string(std::ranges::find(is_there, false) - is_there.begin());
 }
 
 std::uint64_t words_in(std::string_view line) {
@@ -93,11 +44,13 @@ std::uint64_t words_in(std::string_view line) {
     return words;
 }
 
+constexpr std::string_view no_dimension = "the file has no DIMENSION; give the number of cities";
+
 class tsplib_problem {
   public:
     explicit tsplib_problem(line_reader& lines) : lines_{lines} {}
 
-    result<instance> read() {
+    result<cities_file> read() {
         for (;;) {
             const auto entry = next_entry(lines_);
             if (!entry)
@@ -113,14 +66,17 @@ class tsplib_problem {
     result<void> take(const tsplib_entry& entry);
     result<void> take_type(const std::string& value);
     result<void> take_weights(const std::string& value);
-    result<void> take_format(const std::string& value);
-    result<void> expect_dimension(const std::string& section);
+    result<void> take_format(const line_reader& lines, const std::string& value);
+    result<void> take_dimension(const line_reader& lines, const std::string& value);
+    // Takes the specification that stands behind the section that is read now.
+    result<void> look_ahead(const std::string& wanted);
+    result<void> expect_dimension();
     result<void> read_points(std::vector<point>& to, const std::string& section);
     result<void> read_matrix();
     result<void> refuse_more(std::string_view line);
     result<std::uint64_t> count_cities(std::uint64_t before);
     error more_cities(std::uint64_t cities) const;
-    result<instance> finish();
+    result<cities_file> finish();
 
     error fail(const std::string& sentence) const { return lines_.fail(sentence); }
 
@@ -134,6 +90,7 @@ class tsplib_problem {
     std::optional<matrix_part> part_;
     std::vector<point> points_, shown_;
     std::vector<std::int32_t> lengths_;
+    std::vector<std::string> notes_;
 };
 
 result<void> tsplib_problem::take(const tsplib_entry& entry) {
@@ -147,7 +104,7 @@ result<void> tsplib_problem::take(const tsplib_entry& entry) {
     if (key == "EDGE_WEIGHT_TYPE")
         return take_weights(value);
     if (key == "EDGE_WEIGHT_FORMAT")
-        return take_format(value);
+        return take_format(lines_, value);
     if (key == "NODE_COORD_SECTION")
         return read_points(points_, key);
     if (key == "DISPLAY_DATA_SECTION")
@@ -156,12 +113,9 @@ result<void> tsplib_problem::take(const tsplib_entry& entry) {
         return read_matrix();
     if (key == "NAME")
         name_ = value;
-    else if (key == "DIMENSION") {
-        const auto cities = read_dimension(lines_, value, limits::cities_max);
-        if (!cities)
-            return cities.failure();
-        cities_ = *cities;
-    } else if (key == "FIXED_EDGES_SECTION")
+    else if (key == "DIMENSION")
+        return take_dimension(lines_, value);
+    else if (key == "FIXED_EDGES_SECTION")
         return fail("fixed edges are not supported; leave the section out");
     else if (key == "NODE_COORD_TYPE" && in_capitals(value) == "THREED_COORDS")
         return fail("coordinates in three dimensions are not supported; give two");
@@ -185,41 +139,66 @@ result<void> tsplib_problem::take_weights(const std::string& value) {
     const auto* const found =
         std::ranges::find(weight_names, in_capitals(value), &named_weights::name);
     if (found == weight_names.end())
-        return fail(
-            "EDGE_WEIGHT_TYPE " + troupe::quoted(value) +
-            " is not supported; give EUC_2D, CEIL_2D, ATT or GEO, or EXPLICIT with a matrix of "
-            "the lengths");
+        return fail("EDGE_WEIGHT_TYPE " + troupe::quoted(value) +
+                    " is not supported; give EUC_2D, CEIL_2D, MAX_2D, MAN_2D, ATT or GEO, or "
+                    "EXPLICIT with a "
+                    "matrix of the lengths");
     weights_ = found->kind;
     return {};
 }
 
-result<void> tsplib_problem::take_format(const std::string& value) {
+result<void> tsplib_problem::take_format(const line_reader& lines, const std::string& value) {
     if (in_capitals(value) == "FUNCTION")
         return {};
-    const auto* const found = std::ranges::find(part_names, in_capitals(value), &named_part::name);
-    if (found == part_names.end())
-        return fail("EDGE_WEIGHT_FORMAT " + troupe::quoted(value) +
-                    " is not supported; give FULL_MATRIX, or UPPER or LOWER with ROW, COL, "
-                    "DIAG_ROW or DIAG_COL");
-    part_ = found->what;
+    part_ = part_named(in_capitals(value));
+    if (!part_)
+        return lines.fail("EDGE_WEIGHT_FORMAT " + troupe::quoted(value) +
+                          " is not supported; give FULL_MATRIX, or UPPER or LOWER with ROW, COL, "
+                          "DIAG_ROW or DIAG_COL");
     return {};
 }
 
-result<void> tsplib_problem::expect_dimension(const std::string& section) {
+result<void> tsplib_problem::look_ahead(const std::string& wanted) {
+    auto lines = line_reader::open(lines_.name());
+    if (!lines)
+        return lines.failure();
+    for (;;) {
+        const auto entry = next_entry(*lines);
+        if (!entry)
+            return entry.failure();
+        if (!*entry)
+            return {};
+        if ((*entry)->key != wanted)
+            continue;
+        return wanted == "DIMENSION" ? take_dimension(*lines, (*entry)->value)
+                                     : take_format(*lines, (*entry)->value);
+    }
+}
+
+result<void> tsplib_problem::expect_dimension() {
     if (cities_ == 0)
-        return fail(section + " before DIMENSION; give DIMENSION first");
+        if (auto ahead = look_ahead("DIMENSION"); !ahead)
+            return ahead;
+    return cities_ == 0 ? fail(std::string{no_dimension}) : result<void>{};
+}
+
+result<void> tsplib_problem::take_dimension(const line_reader& lines, const std::string& value) {
+    const auto cities = read_dimension(lines, value, limits::cities_max);
+    if (!cities)
+        return cities.failure();
+    cities_ = *cities;
     return {};
 }
 
 result<void> tsplib_problem::read_points(std::vector<point>& to, const std::string& section) {
-    if (auto ready = expect_dimension(section); !ready)
+    if (auto ready = expect_dimension(); !ready)
         return ready;
     section_ = section;
     if (!lines_.can_hold(cities_ * 6 - 1)) // "1 0 0" and the end of the line
         return fail("the file is too short for " + std::to_string(cities_) +
                     " cities; mend DIMENSION, or give all of them");
-    std::vector<bool> is_there(cities_);
-    to.resize(cities_);
+    std::vector<bool> is_there(cities_ + 1); // by the numbers in the file, from 0 or from 1
+    to.resize(cities_ + 1);
     for (std::size_t i = 0; i < cities_; ++i) {
         const auto line = lines_.next_filled();
         if (!line)
@@ -228,14 +207,15 @@ result<void> tsplib_problem::read_points(std::vector<point>& to, const std::stri
             return fail(counted(i, "city", "cities") + " in " + section + ", but DIMENSION is " +
                         std::to_string(cities_) + "; give all of them");
         std::string_view rest = **line;
-        const auto number = read_city_number(lines_, take_word(rest), cities_);
-        if (!number) {
-            const error wrong = number.failure();
+        const std::string_view written = take_word(rest);
+        const auto number = whole_number(written);
+        if (!number || *number > cities_) {
+            const error wrong = no_city_number(lines_, written, cities_);
             const auto all = count_cities(i + 1);
             return all && *all > cities_ ? more_cities(*all) : wrong;
         }
         if (is_there[*number])
-            return fail("city " + std::to_string(*number + 1) + " stands twice; leave one out");
+            return fail("city " + std::to_string(*number) + " stands twice; leave one out");
         is_there[*number] = true;
         for (double point::*axis : {&point::x, &point::y}) {
             const std::string_view word = take_word(rest);
@@ -251,14 +231,27 @@ result<void> tsplib_problem::read_points(std::vector<point>& to, const std::stri
             return fail(troupe::quoted(rest) +
                         " behind the coordinates of a city; a line is NUMBER X Y");
     }
+    const bool begins_at_0 = is_there.front();
+    if (begins_at_0 && is_there.back())
+        return fail("the cities of " + section + " are numbered 0 and " + std::to_string(cities_) +
+                    ", but not " + number_between(is_there) + "; number them from 1 to " +
+                    std::to_string(cities_));
+    if (begins_at_0)
+        notes_.push_back("the cities of " + section +
+                         " are numbered from 0; in tours they are numbered from 1");
+    to.erase(begins_at_0 ? std::prev(to.end()) : to.begin());
     return {};
 }
 
 result<void> tsplib_problem::read_matrix() {
-    if (auto ready = expect_dimension("EDGE_WEIGHT_SECTION"); !ready)
+    if (auto ready = expect_dimension(); !ready)
         return ready;
     if (!part_)
-        return fail("EDGE_WEIGHT_SECTION before EDGE_WEIGHT_FORMAT; give the format first");
+        if (auto ahead = look_ahead("EDGE_WEIGHT_FORMAT"); !ahead)
+            return ahead;
+    if (!part_)
+        return fail("the file has no EDGE_WEIGHT_FORMAT; say how the lengths are written, as by "
+                    "FULL_MATRIX");
     section_ = "EDGE_WEIGHT_SECTION";
     if (cities_ > limits::matrix_cities_max)
         return fail("a matrix of more than " + std::to_string(limits::matrix_cities_max) +
@@ -340,18 +333,16 @@ result<void> tsplib_problem::refuse_more(std::string_view line) {
                       std::to_string(cities_) + "; mend DIMENSION");
 }
 
-result<instance> tsplib_problem::finish() {
+result<cities_file> tsplib_problem::finish() {
     if (cities_ == 0)
-        return fail("the file has no DIMENSION; give the number of cities");
+        return fail(std::string{no_dimension});
     if (!weights_)
         return fail("the file has no EDGE_WEIGHT_TYPE; give EUC_2D, CEIL_2D, ATT, GEO or EXPLICIT");
     if (*weights_ != edge_weights::matrix) {
         if (points_.empty())
             return fail("the file has no NODE_COORD_SECTION; give the coordinates of the cities");
-        // The rounding of whole coordinates, as eil51 has them, is the format's.
-        if (*weights_ != edge_weights::geo && is_too_narrow(points_) && !are_whole(points_))
-            return fail(std::string{too_narrow});
-        return instance::of_points(std::move(name_), *weights_, std::move(points_));
+        return cities_file{instance::of_points(std::move(name_), *weights_, std::move(points_)),
+                           std::move(notes_)};
     }
     if (lengths_.empty())
         return fail("the file has no EDGE_WEIGHT_SECTION; give the lengths");
@@ -359,12 +350,12 @@ result<instance> tsplib_problem::finish() {
                                     std::move(shown_.empty() ? points_ : shown_));
     if (!made.is_symmetric() && !is_asymmetric_)
         return fail("the matrix is not symmetric, but TYPE is TSP; give TYPE: ATSP");
-    return made;
+    return cities_file{std::move(made), std::move(notes_)};
 }
 
 } // namespace
 
-result<instance> read_tsplib(line_reader& lines) {
+result<cities_file> read_tsplib(line_reader& lines) {
     return tsplib_problem{lines}.read();
 }
 

@@ -78,6 +78,11 @@ result<std::size_t> read_dimension(const line_reader& lines, const std::string& 
     return static_cast<std::size_t>(*number);
 }
 
+error no_city_number(const line_reader& lines, std::string_view word, std::size_t of) {
+    return lines.fail(troupe::quoted(word) + " is not the number of a city, 1 to " +
+                      std::to_string(of));
+}
+
 result<std::size_t> read_city_number(const line_reader& lines, std::string_view word,
                                      std::size_t of) {
     const auto number = whole_number(word);
@@ -85,8 +90,7 @@ result<std::size_t> read_city_number(const line_reader& lines, std::string_view 
         return lines.fail("\"0\" is not the number of a city; number the cities from 1 to " +
                           std::to_string(of));
     if (!number || *number > of)
-        return lines.fail(troupe::quoted(word) + " is not the number of a city, 1 to " +
-                          std::to_string(of));
+        return no_city_number(lines, word, of);
     return static_cast<std::size_t>(*number - 1);
 }
 

@@ -31,6 +31,9 @@ bool looks_like_tsplib(std::string_view line);
 result<std::size_t> read_dimension(const line_reader& lines, const std::string& value,
                                    std::uint64_t max);
 
+// The failure to read this as the number of a city, 1 to `of`.
+error no_city_number(const line_reader& lines, std::string_view word, std::size_t of);
+
 // A number of a city, from 1, as a city; `of` cities.
 result<std::size_t> read_city_number(const line_reader& lines, std::string_view word,
                                      std::size_t of);

@@ -19,6 +19,12 @@ std::string bytes_text(std::uint64_t bytes) {
     return quantity(static_cast<double>(bytes), "B");
 }
 
+std::string two_digits(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2g", value);
+    return text;
+}
+
 std::string counted(std::uint64_t n, std::string_view one, std::string_view many) {
     const std::string noun{n == 1 || many.empty() ? one : many};
     return std::to_string(n) + " " + noun + (n == 1 || !many.empty() ? "" : "s");

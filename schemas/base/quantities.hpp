@@ -11,6 +11,9 @@ namespace troupe {
 std::string quantity(double value, std::string_view unit);
 std::string bytes_text(std::uint64_t bytes);
 
+// With two digits: "0.012", "3.4e-06".
+std::string two_digits(double value);
+
 // "1 stage", "2 stages"; "2 passes" where `many` is given.
 std::string counted(std::uint64_t n, std::string_view one, std::string_view many = {});
 

@@ -13,15 +13,15 @@ bool read(std::span<const std::byte> in) {
         "square", tsp::edge_weights::euclidean, {{0, 0}, {0, 300}, {400, 300}, {400, 0}});
     static memory_file file;
     const std::string name = file.with(in);
-    const auto problem = tsp::read_instance(name);
+    const auto problem = tsp::read_cities_file(name);
     if (!problem)
         check_refusal(problem.failure());
     else {
-        TROUPE_CHECK(problem->cities() >= tsp::limits::cities_min, "a tour has three cities");
-        const auto last = static_cast<tsp::city>(problem->cities() - 1);
-        TROUPE_CHECK(problem->length(0, last) >= 0, "no length is below 0");
-        TROUPE_CHECK(!problem->is_symmetric() ||
-                         problem->length(0, last) == problem->length(last, 0),
+        const tsp::instance& of = problem->problem;
+        TROUPE_CHECK(of.cities() >= tsp::limits::cities_min, "a tour has three cities");
+        const auto last = static_cast<tsp::city>(of.cities() - 1);
+        TROUPE_CHECK(of.length(0, last) >= 0, "no length is below 0");
+        TROUPE_CHECK(!of.is_symmetric() || of.length(0, last) == of.length(last, 0),
                      "a way is as long as the way back");
     }
     const auto tour = tsp::read_tour(name, square);

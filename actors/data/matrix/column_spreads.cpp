@@ -9,7 +9,7 @@ namespace {
 
 // Ratio of mean to deviation, in float32 and in its sums: below it float32 loses at most 3e-7 of the spread.
 constexpr double offset_ratio = 4;
-constexpr double lost_max = 1e-6; // of the spread
+constexpr double lost_max = 1e-6; // as a share of the spread
 // Float64 keeps the square of a deviation beside that of such a mean to a few digits only.
 constexpr double sums_ratio = 1e6;
 
@@ -82,16 +82,24 @@ double column_spreads::offset(std::size_t column) const noexcept {
     return step > 0 && spread > 0 && std::isfinite(steps) ? steps * step : mean;
 }
 
+double column_spreads::lost_share(std::size_t column, double offset,
+                                  bool keeps_remainders) const noexcept {
+    const double spread = deviation(column);
+    if (spread <= 0)
+        return 0;
+    const bool is_rounded = offset == 0 && !keeps_remainders;
+    const double lost = is_rounded
+                            ? std::sqrt(lost_[column] / static_cast<double>(rows_))
+                            : static_cast<double>(std::numeric_limits<float>::denorm_min()) / 4;
+    return lost / spread;
+}
+
 kept_digits column_spreads::kept(std::size_t column, double offset,
                                  bool keeps_remainders) const noexcept {
     const double spread = deviation(column), mean = std::abs(means_[column]);
     if (spread <= 0) // numbers that differ in the file may be equal in float64
         return mean >= whole_in_double ? kept_digits::few_of_float64 : kept_digits::enough;
-    const bool is_rounded = offset == 0 && !keeps_remainders;
-    const double lost = is_rounded
-                            ? std::sqrt(lost_[column] / static_cast<double>(rows_))
-                            : static_cast<double>(std::numeric_limits<float>::denorm_min()) / 4;
-    if (lost > lost_max * spread)
+    if (lost_share(column, offset, keeps_remainders) > lost_max)
         return kept_digits::few_of_float32;
     const bool is_too_far =
         offset == 0 ? spread * sums_ratio < mean

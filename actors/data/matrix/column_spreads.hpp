@@ -47,6 +47,10 @@ class column_spreads {
     // does below 2^53.
     kept_digits kept(std::size_t column, double offset,
                      bool keeps_remainders = false) const noexcept;
+    // The share of the spread that float32 loses of these numbers, by the root of the mean square of both. 0 of a constant
+    // column.
+    double lost_share(std::size_t column, double offset,
+                      bool keeps_remainders = false) const noexcept;
 
   private:
     double deviation(std::size_t column) const noexcept;

@@ -127,27 +127,32 @@ void matrix_source::find_offsets(column_spreads spreads, const matrix_settings& 
         spreads.end(shape_.rows);
     bool is_any = false, is_exact = true;
     std::vector<double> offsets;
+    offsets.reserve(spreads.size());
     for (std::size_t j = 0; j < spreads.size(); ++j) {
-        double offset = 0;
-        if (settings.takes_offsets && !shape_.is_sparse) {
-            offset = spreads.offset(j);
-            offsets.push_back(offset);
-            is_any = is_any || offset != 0;
-        }
+        // Zeros that are not stored would have to be.
+        const bool is_full = column_entries(j) == shape_.rows;
+        const double offset = settings.takes_offsets && is_full ? spreads.offset(j) : 0;
+        offsets.push_back(offset);
+        is_any = is_any || offset != 0;
         is_exact = is_exact && offset == 0 && spreads.is_exact(j);
-        const kept_digits kept =
-            spreads.kept(j, offset, settings.takes_remainders && !shape_.is_sparse);
-        if (kept != kept_digits::enough)
-            add_column(kept == kept_digits::few_of_float32 ? shape_.coarse_in_float32
-                                                           : shape_.coarse_in_float64,
-                       j);
+        const bool has_remainder = settings.takes_remainders && !shape_.is_sparse;
+        const kept_digits kept = spreads.kept(j, offset, has_remainder);
+        if (kept == kept_digits::few_of_float64)
+            add_column(shape_.coarse_in_float64, j);
+        if (kept != kept_digits::few_of_float32)
+            continue;
+        add_column(shape_.coarse_in_float32, j);
+        shape_.lost_share_max =
+            std::max(shape_.lost_share_max, spreads.lost_share(j, offset, has_remainder));
     }
     // Products of sparse columns are of float32 alone, and so must their means be where these are far from 0.
     const bool is_too_far =
         shape_.is_sparse && shape_.coarse_in_float32.count + shape_.coarse_in_float64.count > 0;
     shape_.has_remainders = settings.takes_remainders && !is_exact && !is_too_far;
-    if (is_any)
-        shape_.offsets = std::move(offsets);
+    if (!is_any)
+        return;
+    offsets.resize(shape_.columns); // the last ones of a sparse matrix may have no entries
+    shape_.offsets = std::move(offsets);
 }
 
 result<void> matrix_source::count(const row_block& row, column_spreads& spreads) {

@@ -58,12 +58,15 @@ struct matrix_shape {
     bool has_targets = false;
     std::optional<double> same_target;     // that all rows have
     std::vector<std::string> column_names; // one for each column, printable; or none
-    // To subtract from each column before it becomes float32 (column_spreads.hpp); empty: nothing, as of sparse ones.
+    // To subtract from each column before it becomes float32 (column_spreads.hpp), 0 where it is sparse and has zeros that
+    // are not stored; empty: nothing.
     std::vector<double> offsets;
     // Whether what float32 leaves is to be kept: its user takes it, there may be any, and no sparse column is coarse.
     bool has_remainders = false;
-    // Columns of which too little is kept, less the offset, for want of digits of either (column_spreads.hpp).
+    // Columns of which too little is kept, less the offset, for want of digits of either (column_spreads.hpp); and the most
+    // that float32 loses of one, as a share of its spread.
     few_columns coarse_in_float32, coarse_in_float64;
+    double lost_share_max = 0;
 };
 
 // Some rows that follow each other.
@@ -92,7 +95,7 @@ struct matrix_settings {
     // If not, the column is passed over, whatever it holds, and there are no targets; it may be missing, and the file be of
     // another format. A number names one of any CSV file.
     bool needs_target_column = true;
-    // Whether its user can do with dense columns less a number each: then the shape says which.
+    // Whether its user can do with columns less a number each: then the shape says which.
     bool takes_offsets = false;
     // Whether its user keeps what float32 leaves of the numbers, too: then the shape says whether there is any.
     bool takes_remainders = false;

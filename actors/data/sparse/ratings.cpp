@@ -4,12 +4,14 @@
 #include <new>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 
 #include "actors/data/matrix/column_spreads.hpp"
 #include "actors/data/matrix/table_rows.hpp"
 #include "actors/data/sparse/rating_file.hpp"
 #include "schemas/base/limits.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe {
 
@@ -188,14 +190,21 @@ result<ratings> read_files(const rating_settings& settings) {
     if (!test)
         return with_key(settings.test, test.failure());
     ratings all;
-    of_train.end(train->size());
-    all.is_coarse = of_train.kept(0, 0) != kept_digits::enough;
-    for (const auto& [file, entries] :
-         {std::pair{&settings.train, &*train}, std::pair{&settings.test, &*test}})
-        if (!entries->empty() && reader.counts(entries->front()))
-            all.notes.push_back((file->key.empty() ? "" : file->key + ": ") +
-                                "the first line, 0, 1, 2, is taken for a rating; if it has the "
-                                "names that pandas gives to columns without any, leave it out");
+    for (const auto& [file, entries, spread] : {std::tuple{&settings.train, &*train, &of_train},
+                                                std::tuple{&settings.test, &*test, &of_test}}) {
+        if (entries->empty())
+            continue;
+        const std::string key = file->key.empty() ? "" : file->key + ": ";
+        if (reader.counts(entries->front()))
+            all.notes.push_back(key + "the first line, 0, 1, 2, is taken for a rating; if it has "
+                                      "the names that pandas gives to columns without any, leave "
+                                      "it out");
+        spread->end(entries->size());
+        if (spread->kept(0, 0) != kept_digits::enough)
+            all.notes.push_back(key + "the ratings that are kept (float32) are off by " +
+                                two_digits(spread->lost_share(0, 0)) +
+                                " of their spread; subtract a number near their mean in the files");
+    }
     reader.sort();
     all.train = reader.rows_of(std::move(*train));
     if (has_test)

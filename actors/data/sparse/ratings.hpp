@@ -39,7 +39,6 @@ struct ratings {
     std::optional<sparse_rows> test;  // as many rows
     std::vector<std::uint64_t> users; // numbers in the files, of each row
     std::vector<std::uint64_t> items; // of each column
-    bool is_coarse = false; // float32 keeps too little of those for training (column_spreads.hpp)
     // Notes on what may not be intended, a sentence each, which begins with the key of the file.
     std::vector<std::string> notes;
 };

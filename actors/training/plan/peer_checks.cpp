@@ -8,6 +8,7 @@
 #include "actors/training/plan/app_checks.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "kernels/optim/run_shape.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::app_file {
 
@@ -118,11 +119,9 @@ void add_doubtful_elastic(proto::App::Reader app, std::uint64_t train_samples,
                                          double{nesterov_of(app.getTrain().getOptimizer())});
     if (elastic.getPeriod() > 1 || most >= usual_step)
         return;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2g", most);
     add("with a meeting after every update, replicas and centre swing ever further where the "
         "learning rate times the curvature of the loss is above " +
-        std::string{text} + "; give a lower rate or a longer period");
+        two_digits(most) + "; give a lower rate or a longer period");
 }
 
 result<void> check_peers(const training_app& definition) {

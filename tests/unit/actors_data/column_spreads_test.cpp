@@ -103,9 +103,20 @@ BOOST_AUTO_TEST_CASE(a_matrix_says_what_to_subtract_if_its_user_can) {
     const auto plain_source = opened(csv, false);
     BOOST_TEST(plain_source.shape().offsets.empty());
     BOOST_TEST((plain_source.shape().coarse_in_float32.first == std::vector<std::size_t>{0}));
-    const auto sparse = opened(plain("days.svm", "0 1:2460000.53\n1 1:2460000.71\n"), true);
-    BOOST_TEST(sparse.shape().offsets.empty());
-    BOOST_TEST(sparse.shape().coarse_in_float32.count == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_sparse_matrix_columns_without_zeros_have_an_offset) {
+    std::string svm = "0 2:2460000.53\n"; // the only row without the first column
+    for (int row = 1; row < 30; ++row)
+        svm += "1 1:7 2:2460000." + std::to_string(row) + "\n";
+    const auto sparse = opened(plain("days.svm", svm), true);
+    BOOST_REQUIRE(sparse.shape().offsets.size() == 2u);
+    BOOST_TEST(sparse.shape().offsets[0] == 0); // its zeros would be stored
+    BOOST_TEST(std::abs(sparse.shape().offsets[1] - 2460000.45) < 0.5);
+    BOOST_TEST(sparse.shape().coarse_in_float32.count == 0u);
+    const auto plain_sparse = opened(plain("days.svm", svm), false);
+    BOOST_TEST(plain_sparse.shape().offsets.empty());
+    BOOST_TEST((plain_sparse.shape().coarse_in_float32.first == std::vector<std::size_t>{1}));
 }
 
 BOOST_AUTO_TEST_CASE(digests_tell_numbers_apart_that_float32_does_not) {

@@ -297,8 +297,30 @@ BOOST_AUTO_TEST_CASE(columns_far_from_0_are_dealt_less_an_offset) {
     const auto as_they_are = open();
     BOOST_TEST(as_they_are->offsets().empty());
     BOOST_REQUIRE(as_they_are->notes().size() == 1u);
-    BOOST_TEST(as_they_are->notes().front().find("the column \"day\" are off by more than") !=
-               std::string::npos);
+    BOOST_TEST(as_they_are->notes().front().find(
+                   "the column \"day\" are off by up to 0.3 of its spread") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(sparse_columns_without_zeros_are_dealt_less_an_offset) {
+    data().initMatrix().setFeatures(
+        plain("x", "0 1:3 2:2460000.53\n1 2:2460000.71\n2 2:2460000.12 3:7\n"));
+    const auto opened = open_data(data(), {.takes_offsets = true});
+    BOOST_REQUIRE(opened.ok());
+    piece_source& source = **opened;
+    BOOST_TEST(source.notes().empty());
+    const std::vector<double> offsets = source.offsets();
+    BOOST_REQUIRE(offsets.size() == 3u);
+    const std::vector<float> expected{3, static_cast<float>(2460000.53 - offsets[1]),
+                                      static_cast<float>(2460000.71 - offsets[1]),
+                                      static_cast<float>(2460000.12 - offsets[1]), 7};
+    for (int pass = 0; pass < 2; ++pass) {
+        const auto piece = source.next(3, memory());
+        BOOST_REQUIRE((piece.ok() && *piece));
+        const auto rows = read_matrix_piece((*piece)->tensors, 3);
+        BOOST_REQUIRE(rows.ok());
+        BOOST_TEST((std::vector<float>(rows->values.begin(), rows->values.end()) == expected));
+        BOOST_REQUIRE(source.rewind().ok());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_float32_leaves_of_numbers_is_dealt_to_those_who_take_it) {
@@ -344,8 +366,12 @@ BOOST_AUTO_TEST_CASE(what_float32_leaves_of_numbers_is_dealt_to_those_who_take_i
 BOOST_AUTO_TEST_CASE(ratings_that_float32_cannot_keep_are_noted) {
     data().initRatings().setTrain(plain("r", "1 1 100000000.5\n1 2 100000001.5\n"));
     BOOST_REQUIRE(open()->notes().size() == 1u);
+    BOOST_TEST(open()->notes().front().find("are off by 2.2 of their spread") != std::string::npos);
     data().initRatings().setTrain(plain("r", "1 1 4.5\n1 2 1.5\n"));
     BOOST_TEST(open()->notes().empty());
+    data().getRatings().setTest(plain("t", "2 1 100000000.5\n2 2 100000001.5\n"));
+    BOOST_REQUIRE(open()->notes().size() == 1u);
+    BOOST_TEST(open()->notes().front().starts_with("data.ratings.test: the ratings"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,7 +32,9 @@ struct few_rows final : scheduled::piece_source {
     scheduled::data_shape what;
     std::vector<scheduled::payload> pieces;
     std::size_t at = 0;
+    std::vector<double> subtracted;
 
+    std::vector<double> offsets() const override { return subtracted; }
     scheduled::data_shape shape() const override { return what; }
     std::uint64_t row_work(std::uint64_t) const override { return 1; }
     std::uint64_t column_work(std::uint64_t) const override { return 1; }
@@ -202,6 +204,10 @@ BOOST_AUTO_TEST_CASE(see_sparse_rows_as_dense_ones) {
     add({0, 1}, {1}, {2}, {0}); // those that the file does not have are 0
     sparse.use.data = {1, 2, 1, true};
     BOOST_TEST((sparse.predicted().lines == table{{0.25, 4.125, 0}}));
+    sparse.rows.at = 0;
+    sparse.rows.subtracted = {0, 5, 0, 1000, 1000};
+    sparse.rows.subtracted.resize(2);
+    BOOST_TEST((sparse.predicted().lines == table{{0.25, 14.125, 2.5}}));
 }
 
 BOOST_AUTO_TEST_CASE(are_scored_by_their_errors) {

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(known_problems_are_solved_by_each_of_twenty_seeds) {
             BOOST_TEST_MESSAGE("skipped: there is no " << path);
             continue;
         }
-        const instance of = read_instance(path).value();
+        const instance of = read_cities_file(path).value().problem;
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             made_colony c{of, {}, seed};
             for (int i = 0; i < 100 && c.ants->best_length() > shortest; ++i)

@@ -1,11 +1,10 @@
-// Files of problems and tours.
+// Files of problems.
 #include <boost/test/unit_test.hpp>
 
 #include <filesystem>
 #include <numeric>
 
 #include "apps/tsp/instance_file.hpp"
-#include "apps/tsp/tour_file.hpp"
 #include "tests/shared_data.hpp"
 #include "tests/support/made_files.hpp"
 #include "tests/unit/apps_tsp/problems.hpp"
@@ -28,16 +27,20 @@ T taken(result<T> read) {
 
 std::string refusal(const std::string& text) {
     const test::data_files files;
-    const auto read = read_instance(files.plain("x.tsp", text));
+    const auto read = read_cities_file(files.plain("x.tsp", text));
     BOOST_REQUIRE(!read.ok());
     const std::string& message = read.failure().message();
     BOOST_TEST((read.failure().code() == errc::data));
     return message.substr(message.find("x.tsp: ") + 7);
 }
 
-instance read(const std::string& text) {
+cities_file read_file(const std::string& text) {
     const test::data_files files;
-    return taken(read_instance(files.plain("x.tsp", text)));
+    return taken(read_cities_file(files.plain("x.tsp", text)));
+}
+
+instance read(const std::string& text) {
+    return read_file(text).problem;
 }
 
 std::string explicit_file(const std::string& format, const std::string& lengths,
@@ -68,7 +71,7 @@ BOOST_AUTO_TEST_CASE(known_problems_have_their_known_lengths) {
             BOOST_TEST_MESSAGE("skipped: there is no " << path);
             continue;
         }
-        const instance made = taken(read_instance(path));
+        const instance made = taken(read_cities_file(path)).problem;
         BOOST_TEST(made.name() == k.name);
         std::vector<city> order(k.cities);
         std::iota(order.begin(), order.end(), 0);
@@ -86,6 +89,13 @@ BOOST_AUTO_TEST_CASE(lengths_are_rounded_as_their_kind_says) {
     BOOST_TEST(points(edge_weights::euclidean_up).length(0, 2) == 5);
     BOOST_TEST(points(edge_weights::att).length(0, 1) == 1);
     BOOST_TEST(points(edge_weights::att).length(0, 2) == 2);
+    const auto off = [](edge_weights kind) {
+        return instance::of_points("p", kind, {{0, 0}, {1.4, -2.4}, {-3.5, 1.2}}).length(0, 1);
+    };
+    BOOST_TEST(off(edge_weights::maximum) == 2);
+    BOOST_TEST(off(edge_weights::manhattan) == 4); // of 3.8, not of 1 and 2
+    BOOST_TEST(points(edge_weights::maximum).length(0, 2) == 4);
+    BOOST_TEST(points(edge_weights::manhattan).length(0, 2) == 7);
     // ulysses16 of TSPLIB: 1 to 2 is 509.
     const auto globe =
         instance::of_points("g", edge_weights::geo, {{38.24, 20.42}, {39.57, 26.15}, {0, 0}});
@@ -95,8 +105,8 @@ BOOST_AUTO_TEST_CASE(lengths_are_rounded_as_their_kind_says) {
 }
 
 BOOST_AUTO_TEST_CASE(a_length_is_compared_as_it_is_rounded) {
-    for (const auto kind :
-         {edge_weights::euclidean, edge_weights::euclidean_up, edge_weights::att}) {
+    for (const auto kind : {edge_weights::euclidean, edge_weights::euclidean_up, edge_weights::att,
+                            edge_weights::maximum, edge_weights::manhattan}) {
         const instance of = random_cities(60, 3, kind);
         for (city a = 0; a < 60; ++a)
             for (city b = 0; b < 60; ++b)
@@ -135,18 +145,18 @@ BOOST_AUTO_TEST_CASE(coordinates_in_csv_are_read) {
     const test::data_files files;
     for (const std::string text : {"0,0\n0,300\n400,300\n", "x;y\r\n 0;0\r\n\r\n0;3e2\r\n400;300",
                                    "0\t0\n0\t300\n400\t300\n"}) {
-        const instance made = taken(read_instance(files.plain("towns.csv", text)));
+        const instance made = taken(read_cities_file(files.plain("towns.csv", text))).problem;
         BOOST_TEST(made.name() == "towns");
         BOOST_TEST(made.length(0, 2) == 500);
     }
-    BOOST_TEST(taken(read_instance(files.gzip("square.tsp.gz", square))).cities() == 4u);
+    BOOST_TEST(taken(read_cities_file(files.gzip("square.tsp.gz", square))).problem.cities() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_used_is_refused_by_a_line_that_says_where) {
     BOOST_TEST(refusal("") == "line 1: the file holds no cities");
     BOOST_TEST(refusal(replaced(square, "EUC_2D", "XRAY1")) ==
-               "line 2: EDGE_WEIGHT_TYPE \"XRAY1\" is not supported; give EUC_2D, CEIL_2D, ATT "
-               "or GEO, or EXPLICIT with a matrix of the lengths");
+               "line 2: EDGE_WEIGHT_TYPE \"XRAY1\" is not supported; give EUC_2D, CEIL_2D, "
+               "MAX_2D, MAN_2D, ATT or GEO, or EXPLICIT with a matrix of the lengths");
     BOOST_TEST(refusal("TYPE: CVRP\n" + square) ==
                "line 1: TYPE \"CVRP\" is not supported; give a TSP or an ATSP");
     BOOST_TEST(refusal(replaced(square, ": 4", ": 2")) ==
@@ -174,7 +184,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_used_is_refused_by_a_line_that_says_where) {
     BOOST_TEST(refusal(replaced(square, "EUC_2D", "EXPLICIT")) ==
                "line 8: the file has no EDGE_WEIGHT_SECTION; give the lengths");
     BOOST_TEST(refusal(square.substr(13)) ==
-               "line 2: NODE_COORD_SECTION before DIMENSION; give DIMENSION first");
+               "line 2: the file has no DIMENSION; give the number of cities");
     for (const std::string key : {"DIMENSION: 4", "NAME: a", "TYPE: TSP", "EDGE_WEIGHT_TYPE: ATT",
                                   "EDGE_WEIGHT_FORMAT: FUNCTION", "NODE_COORD_TYPE: TWOD_COORDS"})
         BOOST_TEST(refusal(key + "\n" + key + "\n" + square) ==
@@ -210,30 +220,42 @@ BOOST_AUTO_TEST_CASE(each_form_of_tsplib_is_read_or_refused_with_what_to_do) {
          replaced(
              replaced(replaced(replaced(square, "1 0 0", "0 0 0"), "2 0", "1 0"), "3 4", "2 4"),
              "4 400 0", "3 400 0"),
-         "line 4: \"0\" is not the number of a city; number the cities from 1 to 4"},
+         ""},
+        {"cities from 0 and from 1", replaced(square, "2 0", "0 0"),
+         "line 7: the cities of NODE_COORD_SECTION are numbered 0 and 4, but not 2; number them "
+         "from 1 to 4"},
         {"the dimension behind the section",
-         replaced(replaced(square, "DIMENSION: 4\n", ""), "EOF", "DIMENSION: 4\nEOF"),
-         "line 2: NODE_COORD_SECTION before DIMENSION; give DIMENSION first"},
+         replaced(replaced(square, "DIMENSION: 4\n", ""), "EOF", "DIMENSION: 4\nEOF"), ""},
+        {"a bad dimension behind the section",
+         replaced(replaced(square, "DIMENSION: 4\n", ""), "EOF", "DIMENSION: four\nEOF"),
+         "line 7: DIMENSION \"four\" is not a whole number"},
+        {"a dimension behind EOF", square.substr(13) + "DIMENSION: 4\n",
+         "line 2: the file has no DIMENSION; give the number of cities"},
         {"the type of lengths behind the section",
          replaced(replaced(square, "EDGE_WEIGHT_TYPE: EUC_2D\n", ""), "EOF",
                   "EDGE_WEIGHT_TYPE: EUC_2D\nEOF"),
          ""},
         {"the format behind the section",
-         "DIMENSION: 3\nEDGE_WEIGHT_SECTION\n0 1 2\n1 0 3\n2 3 0\nEDGE_WEIGHT_TYPE: EXPLICIT\n"
-         "EDGE_WEIGHT_FORMAT: FULL_MATRIX\nEOF\n",
-         "line 2: EDGE_WEIGHT_SECTION before EDGE_WEIGHT_FORMAT; give the format first"},
+         "EDGE_WEIGHT_SECTION\n300 500 400\n400 500\n300\nEDGE_WEIGHT_TYPE: EXPLICIT\n"
+         "EDGE_WEIGHT_FORMAT: UPPER_ROW\nDIMENSION: 4\nEOF\n",
+         ""},
+        {"no format",
+         "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_SECTION\n0 1 2\n1 0 3\n2 3 "
+         "0\nEOF\n",
+         "line 3: the file has no EDGE_WEIGHT_FORMAT; say how the lengths are written, as by "
+         "FULL_MATRIX"},
         {"coordinates of a small square",
          replaced(replaced(replaced(replaced(square, "0 300", "0 0.3"), "400 300", "0.4 0.3"),
                            "400 0", "0.4 0"),
                   "EUC_2D", "CEIL_2D"),
-         "line 8: the cities lie within less than 100 units, but lengths are rounded to whole "
-         "units; "
-         "scale the coordinates"}};
-    for (const char* other : {"MAX_2D", "MAX_3D", "MAN_2D", "MAN_3D", "EUC_3D", "CEIL_3D", "GEOM",
-                              "XRAY1", "XRAY2", "SPECIAL"})
+         "line 8: lengths are rounded to whole units, by which the ways to the nearest cities are "
+         "off by 100% on average; scale the coordinates, as by 1000"}};
+    for (const char* other :
+         {"MAX_3D", "MAN_3D", "EUC_3D", "CEIL_3D", "GEOM", "XRAY1", "XRAY2", "SPECIAL"})
         forms.push_back({other, replaced(square, "EUC_2D", other),
                          "line 2: " + type + other + types +
-                             ", CEIL_2D, ATT or GEO, or EXPLICIT with a matrix of the lengths"});
+                             ", CEIL_2D, MAX_2D, MAN_2D, ATT or GEO, or EXPLICIT with a matrix of "
+                             "the lengths"});
     for (const form& f : forms)
         BOOST_TEST_CONTEXT(f.name) {
             if (f.refused.empty())
@@ -296,53 +318,57 @@ BOOST_AUTO_TEST_CASE(csv_that_does_not_fit_is_refused) {
     BOOST_TEST(refusal("0,0\n0,300\n400,300,7\n") ==
                "line 3: more than two columns; give x and y alone");
     BOOST_TEST(refusal("0,0\n0,0.3\n0.4,0.3\n") ==
-               "line 3: the cities lie within less than 100 units, but lengths are rounded to "
-               "whole units; scale the coordinates");
+               "line 3: lengths are rounded to whole units, by which the ways to the nearest "
+               "cities are off by 100% on average; scale the coordinates, as by 1000");
 }
 
-BOOST_AUTO_TEST_CASE(tours_are_written_and_read_again) {
-    const test::data_files files;
-    const instance of = read(square);
-    const std::vector<city> tour{2, 0, 1, 3};
-    const std::string path = files.plain("x.tour", "old");
-    BOOST_REQUIRE(write_tour(path, of, tour).ok());
-    BOOST_TEST(taken(read_tour(path, of)) == tour, boost::test_tools::per_element());
-    BOOST_TEST(files.read(path).find("COMMENT : Length 1600\n") != std::string::npos);
-    BOOST_REQUIRE(write_picture(path, of, tour).ok());
-    BOOST_TEST(files.read(path).find("points=\"1010,10 10,760 10,10 1010,760 \"") !=
-               std::string::npos);
+BOOST_AUTO_TEST_CASE(lengths_that_say_nothing_once_they_are_rounded_are_refused_in_every_form) {
+    std::string square_csv, town = "EDGE_WEIGHT_TYPE: GEO\nNODE_COORD_SECTION\n";
+    for (int i = 0; i < 25; ++i) {
+        const std::string x = std::to_string(i % 5 * 0.2), y = std::to_string(i / 5 * 0.2);
+        square_csv += x + "," + y + "\n";
+        town += std::to_string(i) + " 48.1" + std::to_string(10 + i % 5) + " 11.3" +
+                std::to_string(10 + i / 5) + "\n"; // streets of 185 m
+    }
+    town += "DIMENSION: 25\n";
+    BOOST_TEST(refusal(square_csv + "1000,1000\n").find("are off by 96% on average") !=
+               std::string::npos); // one lies far away
+    BOOST_TEST(
+        refusal(town).ends_with("off by 100% on average; give coordinates in metres, as EUC_2D"));
 }
 
-BOOST_AUTO_TEST_CASE(pictures_of_cities_on_a_globe_have_north_above) {
-    const test::data_files files;
-    const instance of = instance::of_points("x", edge_weights::geo,
-                                            {{10, 20}, {60, 20}, {60, 30}}); // latitude first
-    const std::vector<city> tour{0, 1, 2};
-    const std::string path = files.plain("x.svg", "old");
-    BOOST_REQUIRE(write_picture(path, of, tour).ok());
-    BOOST_TEST(files.read(path).find("points=\"10,1010 10,10 210,10 \"") != std::string::npos);
+BOOST_AUTO_TEST_CASE(names_that_pandas_counts_are_no_city) {
+    const cities_file counted = read_file("0,1\n0.5,100.5\n300.5,7.5\n20.25,400.5\n");
+    BOOST_TEST(counted.problem.cities() == 3u);
+    BOOST_REQUIRE(counted.notes.size() == 1u);
+    BOOST_TEST(counted.notes.front().starts_with(
+        "the first line, 0, 1, is taken for the names of the columns, which pandas counts so where "
+        "they have none; write it as decimals, such as 0.0, if it is a city"));
+    const cities_file whole = read_file("0,1\n5,100\n300,7\n20,400\n");
+    BOOST_TEST(whole.problem.cities() == 4u);
+    BOOST_REQUIRE(whole.notes.size() == 1u);
+    BOOST_TEST(whole.notes.front() ==
+               "the first line, 0, 1, is taken for a row; leave it out if it has the names of the "
+               "columns, or write it as decimals, such as 0.0, if it is a city");
+    BOOST_TEST(refusal("0,1\n0.5,100.5\n300.5,7.5\n") ==
+               "line 3: a tour of 2 cities; give 3 or more");
 }
 
-BOOST_AUTO_TEST_CASE(tours_of_other_cities_are_refused) {
-    const test::data_files files;
-    const instance of = read(square);
-    const auto refused = [&](const std::string& text) {
-        const auto read = read_tour(files.plain("x.tour", text), of);
-        BOOST_REQUIRE(!read.ok());
-        const std::string& message = read.failure().message();
-        return message.substr(message.find("x.tour: ") + 8);
-    };
-    BOOST_TEST(refused("TYPE : TOUR\nDIMENSION : 5\n") ==
-               "line 2: a tour of 5 cities, but the problem has 4; give the tour of this problem");
-    BOOST_TEST(refused("TOUR_SECTION\n1 2 3 -1\n") ==
-               "line 2: the tour visits 3 cities instead of 4; give the tour of this problem");
-    BOOST_TEST(refused("TOUR_SECTION\n1 2\n3 1\n-1\n") ==
-               "line 3: city 1 stands twice; a tour visits each city once");
-    BOOST_TEST(refused("TOUR_SECTION\n1 2 5 4 -1\n") ==
-               "line 2: \"5\" is not the number of a city, 1 to 4");
-    BOOST_TEST(refused("TYPE : TSP\n") == "line 1: TYPE \"TSP\" is no TOUR");
-    BOOST_TEST(refused("NAME : x\n") ==
-               "line 1: the file has no TOUR_SECTION; give a .tour of TSPLIB");
+BOOST_AUTO_TEST_CASE(what_rounding_changes_in_lengths_is_noted) {
+    const auto notes = [](const std::string& text) { return read_file(text).notes; };
+    const std::string narrow = "0,0\n0,2.4\n2.4,2.4\n2.4,0\n";
+    BOOST_REQUIRE(notes(narrow).size() == 1u);
+    BOOST_TEST(notes(narrow).front() ==
+               "lengths are rounded to whole units, by which the ways to the nearest cities are "
+               "off by 17% on average; scale the coordinates, as by 1000");
+    BOOST_TEST(notes("0,0\n0,24.4\n24.4,24.4\n24.4,0\n").empty());
+    BOOST_TEST(notes("0,0\n1,1\n2,2\n3,3\n").empty()); // whole coordinates
+    const std::string from_0 = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"
+                               "2 0 300\n0 0 0\n1 400 0\n";
+    BOOST_REQUIRE(notes(from_0).size() == 1u);
+    BOOST_TEST(notes(from_0).front() == "the cities of NODE_COORD_SECTION are numbered from 0; in "
+                                        "tours they are numbered from 1");
+    BOOST_TEST(read(from_0).length(0, 1) == 400);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -225,7 +225,8 @@ BOOST_AUTO_TEST_CASE(two_tours_give_their_better_parts_to_one) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tour_to_begin_with_is_a_tour_of_few_long_edges) {
-    for (const auto kind : {edge_weights::euclidean, edge_weights::att, edge_weights::geo}) {
+    for (const auto kind : {edge_weights::euclidean, edge_weights::att, edge_weights::geo,
+                            edge_weights::maximum, edge_weights::manhattan}) {
         const instance of = random_cities(1000, 7, kind);
         const candidates near{of, 8};
         const auto first = first_tour(of, near);

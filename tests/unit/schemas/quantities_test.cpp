@@ -16,6 +16,12 @@ BOOST_AUTO_TEST_CASE(bytes_have_a_decimal_prefix_from_ten_thousand_on) {
     BOOST_TEST(quantity(4.56e10, "FLOP") == "45.6 GFLOP");
 }
 
+BOOST_AUTO_TEST_CASE(two_digits_are_those_that_count) {
+    BOOST_TEST(two_digits(0.0123) == "0.012");
+    BOOST_TEST(two_digits(0.0000034) == "3.4e-06");
+    BOOST_TEST(two_digits(7) == "7");
+}
+
 BOOST_AUTO_TEST_CASE(one_is_no_plural) {
     BOOST_TEST(counted(1, "stage") == "1 stage");
     BOOST_TEST(counted(0, "stage") == "0 stages");
