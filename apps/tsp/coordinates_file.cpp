@@ -59,7 +59,7 @@ std::string parse_point(std::string_view line, point& to) {
 
 bool is_header(std::string_view line) {
     const csv_line fields = split(line);
-    return !fields.y.empty() && !text_number(fields.x) && !text_number(fields.y);
+    return !fields.y.empty() && guess_first_line({fields.x, fields.y}, {}).has_names;
 }
 
 // Whether a first line of numbers has the names of the columns, by the line below it.

@@ -95,6 +95,8 @@ class tsplib_problem {
 
 result<void> tsplib_problem::take(const tsplib_entry& entry) {
     const auto& [key, value] = entry;
+    if (!section_.empty() && key == "-1") // ends the section, as in files of tours
+        return {};
     if (!section_.empty() && begins_with_number(key))
         return refuse_more(key);
     if (key != "COMMENT" && !keys_.insert(key).second)

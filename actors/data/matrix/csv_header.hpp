@@ -17,9 +17,9 @@ struct first_line_guess {
 };
 
 // By the cells of the first line, and those of some rows that follow it. It has names if nothing in it is a number or can be
-// meant for one. Numbers are names if they are 0, 1, 2, ..., with which pandas names columns that have no names, unless the
-// rows go on counting, or there are one or two and the row below has whole numbers alone. Other numbers make a row, in doubt
-// if they are 0 and 1, or years, or whole while no column below is.
+// meant for one. Numbers are names if they are 0, 1, 2, ..., with which pandas names columns that have no names, or the same
+// as decimals, 0.0, 1.0, 2.0, ..., unless the rows go on counting, or there are one or two that are decimals or above whole
+// numbers alone. Other numbers make a row, in doubt if they are 0 and 1, or years, or whole while no column below is.
 first_line_guess guess_first_line(const csv_cells& first, std::span<const csv_cells> rows);
 
 } // namespace troupe

@@ -17,13 +17,15 @@ namespace {
 using taker = std::function<std::string(const rating&)>;
 
 // Separators between the fields of a line.
-enum class separator { colons, tab, semicolon, comma, blanks };
+enum class separator { colons, tab, bar, semicolon, comma, blanks };
 
 separator separator_between(std::string_view line) {
     if (line.find("::") != std::string_view::npos)
         return separator::colons;
     if (line.find('\t') != std::string_view::npos)
         return separator::tab;
+    if (line.find('|') != std::string_view::npos)
+        return separator::bar;
     if (line.find(';') != std::string_view::npos)
         return separator::semicolon;
     return line.find(',') != std::string_view::npos ? separator::comma : separator::blanks;
@@ -35,6 +37,8 @@ std::string_view text_of(separator between) {
         return "::";
     case separator::tab:
         return "\t";
+    case separator::bar:
+        return "|";
     case separator::semicolon:
         return ";";
     case separator::comma:
@@ -87,6 +91,26 @@ std::string no_fields(separator between) {
            "RATING, as in the first line";
 }
 
+// The text between the first two numbers of a line that begins with one.
+std::string_view between_numbers(std::string_view line) {
+    constexpr std::string_view digits = "0123456789";
+    const std::size_t first = line.find_first_not_of(digits);
+    if (first == 0 || first == std::string_view::npos)
+        return {};
+    const std::size_t end = line.find_first_of(digits, first);
+    return end == std::string_view::npos ? std::string_view{} : line.substr(first, end - first);
+}
+
+std::string why_no_fields(std::string_view line, separator between) {
+    const std::string_view found = between_numbers(line);
+    if (between != separator::blanks || found.empty() ||
+        found.find_first_of(" .") != std::string_view::npos)
+        return no_fields(between);
+    return quoted(found) +
+           " between numbers; separate USER, ITEM and RATING by \"::\", tabs, bars, "
+           "semicolons, commas or blanks";
+}
+
 std::string no_number(std::string_view what, std::string_view written) {
     return "the " + std::string{what} + " " + quoted(written) + " is not a whole number; give " +
            std::string{what} + "s numbers";
@@ -105,7 +129,7 @@ constexpr std::string_view if_large = "leave it out, or divide all ratings";
 std::string parse_rating(std::string_view line, separator between, bool has_names, rating& to) {
     const rating_fields fields = fields_of(line, between);
     if (!fields.are_there)
-        return no_fields(between);
+        return why_no_fields(line, between);
     const auto user = whole_number(fields.user), item = whole_number(fields.item);
     if (!user)
         return no_number("user", fields.user);

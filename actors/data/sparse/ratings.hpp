@@ -2,7 +2,7 @@
 // out, for factorizations.
 //
 //   MovieLens      u.data, u1.base: USER ITEM RATING TIME separated by tabs; ratings.dat: by "::"; ratings.csv: by commas
-//   other tables   separated by semicolons
+//   other tables   separated by semicolons or bars
 //   LIBMF          USER ITEM RATING separated by blanks
 //   Matrix Market  coordinate: a row for each user, a column for each item (matrix_market_rows.hpp)
 //

@@ -2,6 +2,7 @@
 
 #include "actors/data/files/utf8_text.hpp"
 #include "actors/data/sparse/character_kinds.hpp"
+#include "actors/data/sparse/word_forms.hpp"
 #include "schemas/base/quantities.hpp"
 #include "schemas/base/utf8.hpp"
 
@@ -73,7 +74,9 @@ std::optional<std::string_view> text_words::next() {
         const run found = run_at_begin(rest_);
         const std::string_view word = rest_.substr(0, found.bytes);
         rest_.remove_prefix(found.bytes);
-        if (found.characters <= word_characters_max)
+        // A character composes to three at most.
+        if (found.characters <= word_characters_max / 3 ||
+            composed_characters(word) <= word_characters_max)
             return word;
         ++too_long_;
     }

@@ -18,7 +18,7 @@
 
 namespace troupe {
 
-// The longest word has so many; longer runs are passed over and counted.
+// The longest word has so many in its composed form; longer runs are passed over and counted.
 inline constexpr std::size_t word_characters_max = 250;
 
 // A sentence on so many of them, at least one, that says what to do.

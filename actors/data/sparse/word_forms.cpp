@@ -1,5 +1,6 @@
 #include "actors/data/sparse/word_forms.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -78,6 +79,14 @@ std::string lower_case_of(std::string_view word, casing cases) {
             follows_case = found == letter_case::has;
     }
     return mapped(lowered, 0); // lower case may compose where upper case does not
+}
+
+std::size_t composed_characters(std::string_view word) {
+    std::size_t characters = 0;
+    const std::string composed = mapped(word, UTF8PROC_IGNORE);
+    for (std::string_view rest{composed}; !rest.empty(); ++characters)
+        rest.remove_prefix(std::max<std::size_t>(read_utf8(rest).bytes, 1));
+    return characters;
 }
 
 std::string folded(std::string_view word) {

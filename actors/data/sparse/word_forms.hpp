@@ -17,6 +17,9 @@ enum class casing { common, turkish };
 // these alone. A capital sigma at the end of a word becomes ς.
 std::string lower_case_of(std::string_view word, casing cases = casing::common);
 
+// The number of characters of a word that is composed, without what is invisible.
+std::size_t composed_characters(std::string_view word);
+
 // The form by which words in lower case are told apart: case folding makes one of σ and ς, of ß and ss. It is not shown.
 std::string folded(std::string_view word);
 

@@ -68,6 +68,13 @@ BOOST_AUTO_TEST_CASE(ratings) {
             {"a column of scores", "user_id,item_id,score\n1,10,3.5\n2,10,4\n", two},
             {"other names", "\"User-ID\";\"Book\";\"Stars\"\n1;10;\"3.5\"\n\"2\";10;4\n", two},
             {"semicolons", "1;10;3.5\n2;10;4\n", two},
+            {"bars", "1|10|3.5\n2|10|4\n", two},
+            {"bars and a time", "1|10|3.5|0\n2|10|4|0\n", two},
+            {"bars below names", "user|item|rating\n1|10|3.5\n2|10|4\n", two},
+            {"slashes", "1/10/3.5\n", "",
+             "line 1: \"/\" between numbers; separate USER, ITEM and RATING by \"::\", tabs, bars, "
+             "semicolons, commas or blanks"},
+            {"single colons", "1:10:3.5\n", "", "line 1: \":\" between numbers; separate"},
             {"commas", "1,10,3.5\n2,10,4\n", two},
             {"blanks", "1 10 3.5\n 2  10  4 \n", two},
             {"dates", "1,10,3.5,2005-04-02\n2,10,4,\"2005-04-02 23:53:47\"\n", two},

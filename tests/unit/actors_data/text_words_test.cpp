@@ -76,4 +76,26 @@ BOOST_AUTO_TEST_CASE(marks_are_no_letters_of_a_word) {
     BOOST_TEST((letters_in("x\u0303y") == 2 && letters_in("") == 0 && letters_in("3d") == 2));
 }
 
+BOOST_AUTO_TEST_CASE(a_word_is_as_long_as_its_composed_form) {
+    const auto times = [](std::size_t count, std::string_view letter) {
+        std::string all;
+        while (count-- > 0)
+            all += letter;
+        return all;
+    };
+    const auto is_word = [](const std::string& text) {
+        text_words words{text};
+        const bool is_there = words.next().has_value();
+        BOOST_TEST(words.too_long() == (is_there ? 0u : 1u));
+        return is_there;
+    };
+    for (const char* letter : {"\u00e9", "e\u0301", "\u00e9\u00ad", "e\u0301\u00ad"}) {
+        BOOST_TEST(is_word(times(word_characters_max, letter)), letter);
+        BOOST_TEST(!is_word(times(word_characters_max + 1, letter)), letter);
+    }
+    const char* const qa = "\u0958"; // composed, it is two characters
+    BOOST_TEST(is_word(times(word_characters_max / 2, qa)));
+    BOOST_TEST(!is_word(times(word_characters_max / 2 + 1, qa)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -206,6 +206,7 @@ BOOST_AUTO_TEST_CASE(each_form_of_tsplib_is_read_or_refused_with_what_to_do) {
         {"as it should be", square, ""},
         {"eof", replaced(square, "EOF", "eof"), ""},
         {"Eof", replaced(square, "EOF", "Eof"), ""},
+        {"a section that ends as tours do", replaced(square, "EOF", "-1\nEOF"), ""},
         {"no EOF", replaced(square, "EOF\n", ""), ""},
         {"a keyword in small letters", replaced(square, "DIMENSION", "dimension"), ""},
         {"a type in small letters", replaced(square, "EUC_2D", "euc_2d"), ""},
@@ -313,6 +314,8 @@ BOOST_AUTO_TEST_CASE(matrices_that_do_not_fit_are_refused) {
 
 BOOST_AUTO_TEST_CASE(csv_that_does_not_fit_is_refused) {
     BOOST_TEST(refusal("0,0\n0,300\n") == "line 2: a tour of 2 cities; give 3 or more");
+    BOOST_TEST(refusal("0,5;1,5\n0;300\n400;300\n7;9\n")
+                   .starts_with("line 1: \"0,5\" is not a number")); // nor a name
     BOOST_TEST(refusal("0,0\n0,300\n400\n") ==
                "line 3: a number is missing; fill it in, or leave the row out");
     BOOST_TEST(refusal("0,0\n0,300\n400,300,7\n") ==
