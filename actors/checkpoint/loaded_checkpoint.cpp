@@ -46,8 +46,7 @@ result<safetensors_file> load_stage(const fs::path& folder, const checkpoint_sta
     if (bytes->size() != stage.bytes || hash.hex() != stage.sha256)
         return error{errc::data,
                      file.string() + ": damaged: not the bytes that the manifest names"};
-    auto adopted = adopt_safetensors(std::move(*bytes));
-    return adopted ? adopted : adopted.failure().in(file.string());
+    return adopt_safetensors(std::move(*bytes), file.string());
 }
 
 // Copies a saved tensor into new memory after checking its type and shape.

@@ -190,11 +190,11 @@ const named_tensor* safetensors_file::find(std::string_view name) const noexcept
     return found == view.tensors.end() ? nullptr : &*found;
 }
 
-result<safetensors_file> adopt_safetensors(std::vector<std::byte> bytes) {
+result<safetensors_file> adopt_safetensors(std::vector<std::byte> bytes, const std::string& file) {
     auto shared = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
     auto view = parse_safetensors(*shared);
     if (!view)
-        return view.failure();
+        return view.failure().in(file);
     return safetensors_file{std::move(shared), std::move(*view)};
 }
 

@@ -68,7 +68,7 @@ struct safetensors_file {
 
     const named_tensor* find(std::string_view name) const noexcept; // nullptr if there is none
 };
-// Parses a file's bytes and takes ownership of them.
-result<safetensors_file> adopt_safetensors(std::vector<std::byte> bytes);
+// Parses a file's bytes and takes ownership of them. `file`: its path, which errors begin with.
+result<safetensors_file> adopt_safetensors(std::vector<std::byte> bytes, const std::string& file);
 
 } // namespace troupe

@@ -172,8 +172,7 @@ result<safetensors_file> read_tensors(const fs::path& file, const std::string& h
     if (hash.hex() != hash_wanted)
         return error{errc::data,
                      file.string() + ": damaged: not the bytes that the manifest names"};
-    auto adopted = adopt_safetensors(std::move(*bytes));
-    return adopted ? adopted : adopted.failure().in(file.string());
+    return adopt_safetensors(std::move(*bytes), file.string());
 }
 
 // The hash of the file's bytes, of which few are held; empty if it cannot be read.

@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <string>
@@ -16,9 +17,10 @@ namespace troupe::test {
 struct file_form {
     std::string name;
     std::string bytes;
-    std::string read;         // what is read of it, as text; empty: it is refused
-    std::string refused = {}; // words of the sentence that it is refused with
-    std::string noted = {};   // words of the note that it is read with; empty: there is none
+    std::string read;           // what is read of it, as text; empty: it is refused
+    std::string refused = {};   // words of the sentence that it is refused with
+    std::string noted = {};     // words of the note that it is read with; empty: there is none
+    std::string noted_too = {}; // of a second note
 };
 
 struct reading {
@@ -61,13 +63,17 @@ inline void check_form(const file_form& form, const std::string& path, const for
                        found.refused);
             BOOST_TEST(found.refused.find('\n') == std::string::npos);
         }
-        if (form.noted.empty())
-            BOOST_TEST(found.notes.empty(), (found.notes.empty() ? "" : found.notes.front()));
-        else if (!found.notes.empty())
-            BOOST_TEST(found.notes.front().find(form.noted) != std::string::npos,
-                       found.notes.front());
-        else
-            BOOST_TEST(false, "a note is missing");
+        std::vector<std::string> expected;
+        for (const std::string* words : {&form.noted, &form.noted_too})
+            if (!words->empty())
+                expected.push_back(*words);
+        for (std::size_t i = 0; i < std::max(expected.size(), found.notes.size()); ++i)
+            if (i >= found.notes.size())
+                BOOST_TEST(false, "a note is missing: " << expected[i]);
+            else
+                BOOST_TEST(
+                    (i < expected.size() && found.notes[i].find(expected[i]) != std::string::npos),
+                    found.notes[i]);
     }
 }
 

@@ -44,9 +44,9 @@ result<loaded_checkpoint> load_file(const fs::path& file, notes& said) {
     auto bytes = read_file(file, limits::checkpoint_file_bytes_max);
     if (!bytes)
         return bytes.failure();
-    auto adopted = adopt_safetensors(std::move(*bytes));
+    auto adopted = adopt_safetensors(std::move(*bytes), file.string());
     if (!adopted)
-        return adopted.failure().in(file.string());
+        return adopted.failure();
     if (auto named = unwrap_names(file, adopted->view.tensors, said); !named)
         return named.failure();
     checkpoint_info info;

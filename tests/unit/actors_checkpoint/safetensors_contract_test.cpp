@@ -39,9 +39,9 @@ std::string numbers_of(const named_tensor& t) {
 reading tensors_of(const std::string& path) {
     const std::string text = data_files::read(path);
     const auto file = std::as_bytes(std::span{text});
-    const auto found = adopt_safetensors({file.begin(), file.end()});
+    const auto found = adopt_safetensors({file.begin(), file.end()}, path);
     if (!found)
-        return {{}, path + ": " + found.failure().message()};
+        return refusal(found);
     std::string all;
     for (const named_tensor& t : found->view.tensors)
         all += (all.empty() ? "" : " / ") + t.name + " " + std::string{to_string(t.type)} + " " +

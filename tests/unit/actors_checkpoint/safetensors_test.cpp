@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_16_bits_are_widened_exactly) {
             std::memcpy(file.data() + file.size() - 131072 + 2 * bits, &bits, 2);
         std::optional<safetensors_file> copy;
         {
-            const auto adopted = adopt_safetensors(std::move(file));
+            const auto adopted = adopt_safetensors(std::move(file), "file");
             BOOST_REQUIRE(adopted.ok());
             copy = *adopted;
         }

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(forms) {
             {"names counted by pandas, of whole numbers", "0,1,2\n7,8,9\n", "7 8 9", "",
              "set header: no if it is a row"},
             {"names counted by pandas behind an index", ",0,1\n0,0.5,1.5\n", "0 0.5 1.5", "",
-             "is taken for the names of the columns"},
+             "is taken for the names of the columns", "column 0 has no name"},
             {"two names counted by pandas", "0,1\n0.5,2\n", "0.5 2", "", "taken for the names"},
             {"names counted by pandas, as decimals", "0.0,1.0,2.0\n0.5,7,2.5\n", "0.5 7 2.5", "",
              "the first line, 0.0, 1.0, 2.0, is taken for the names of the columns"},

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
 
 #include "actors/data/files/idx_file.hpp"
 #include "actors/data/matrix/target_vector.hpp"
@@ -113,9 +114,21 @@ BOOST_AUTO_TEST_CASE(files_of_other_formats_are_named) {
         }
 }
 
+// What each reader says of a file of no bytes.
+const std::map<std::string, std::string> nothing_there{
+    {"matrix", "the file holds no rows"},
+    {"targets", "the file holds no rows"},
+    {"images", "the header ends after 0 of 4 bytes"},
+    {"array", "the header ends after 0 of 8 bytes"},
+    {"ratings", "the file holds no ratings"},
+    {"counts", "the file is empty"},
+    {"lines", "the vocabulary is empty"},
+    {"sentences", "no line has a sentence"},
+    {"tokens", "no SentencePiece model"}};
+
 BOOST_AUTO_TEST_CASE(what_is_no_file_is_told) {
     const data_files files;
-    const std::string pipe = files.folder() / "pipe", nothing = files.plain("file", "");
+    const std::string pipe = files.folder() / "pipe";
     BOOST_REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
     std::filesystem::create_directory(files.folder() / "folder");
     for (const auto& [reader, read] : readers)
@@ -124,7 +137,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_is_told) {
             check_form({"a pipe", {}, "", "a pipe or device, not a file; write what it gives"},
                        pipe, read);
             check_form({"no file", {}, "", "no such file"}, files.folder() / "none", read);
-            check_form({"nothing", {}, "", ": "}, nothing, read);
+            check_form({"nothing", {}, "", nothing_there.at(reader)}, files.plain("empty", ""),
+                       read);
             check_form({"cut gzip", {}, "", "truncated gzip data; fetch the file again"},
                        files.plain("file", std::string{"\x1f\x8b\x08\x00", 4}), read);
         }
