@@ -11,15 +11,15 @@ make_observer_network(const observer_network_options& options) {
     const auto address = looked_up(options.address);
     if (!address)
         return address.failure();
-    const auto own = address_towards(*address);
-    if (!own)
-        return own.failure();
+    const auto listen = address_towards(*address);
+    if (!listen)
+        return listen.failure();
     auto made = std::make_unique<observer_network>();
     made->address = *address;
     endpoint_options own;
     made->self = own.identity.node();
     own.self = {.name = options.program + "-" + hex_text(made->self.value()),
-                .address = !options.access.keys.has_key() ? "127.0.0.1:0" : *own,
+                .address = !options.access.keys.has_key() ? "127.0.0.1:0" : *listen,
                 .role = peer_role::observer};
     own.keys = std::make_shared<key_ring>(options.access.keys);
     own.transports = options.access.transports;
