@@ -1563,7 +1563,7 @@ MUTATIONS = [
              "apps/tsp/tsplib_file.cpp",
              "to.erase(begins_at_0 ? std::prev(to.end()) : to.begin());",
              "to.erase(to.begin());",
-             "unit_tsp", "files_of_tsp/each_form_of_tsplib_is_read_or_refused_with_what_to_do"),
+             "unit_tsp", "files_of_tsp/cities_that_are_numbered_from_0_are_noted"),
     Mutation("MAN_2D sums coordinates that are rounded",
              "apps/tsp/instance.cpp",
              "return std::abs(x) + std::abs(y);",

@@ -366,12 +366,16 @@ BOOST_AUTO_TEST_CASE(what_rounding_changes_in_lengths_is_noted) {
                "off by 17% on average; scale the coordinates, as by 1000");
     BOOST_TEST(notes("0,0\n0,24.4\n24.4,24.4\n24.4,0\n").empty());
     BOOST_TEST(notes("0,0\n1,1\n2,2\n3,3\n").empty()); // whole coordinates
+}
+
+BOOST_AUTO_TEST_CASE(cities_that_are_numbered_from_0_are_noted) {
     const std::string from_0 = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"
                                "2 0 300\n0 0 0\n1 400 0\n";
-    BOOST_REQUIRE(notes(from_0).size() == 1u);
-    BOOST_TEST(notes(from_0).front() == "the cities of NODE_COORD_SECTION are numbered from 0; in "
-                                        "tours they are numbered from 1");
-    BOOST_TEST(read(from_0).length(0, 1) == 400);
+    const cities_file file = read_file(from_0);
+    BOOST_REQUIRE(file.notes.size() == 1u);
+    BOOST_TEST(file.notes.front() == "the cities of NODE_COORD_SECTION are numbered from 0; in "
+                                     "tours they are numbered from 1");
+    BOOST_TEST(file.problem.length(0, 1) == 400);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
