@@ -1575,7 +1575,7 @@ MUTATIONS = [
              "if (column > offsets.size())",
              "unit_lasso", "trained_lasso_models/see_sparse_rows_as_dense_ones"),
     Mutation("coordinates of a small square are rounded to nothing",
-             "apps/tsp/coordinates_file.cpp",
+             "apps/tsp/cities_verdict.cpp",
              "    if (lost > loss_max)",
              "    if (lost > 2 * loss_max)",
              "unit_tsp", "files_of_tsp/each_form_of_tsplib_is_read_or_refused_with_what_to_do"),
