@@ -1,13 +1,14 @@
-// CSV of coordinates: read_coordinates of instance_file.hpp; which format a file has, and what its lengths lose.
+// CSV of coordinates: read_coordinates of instance_file.hpp; and which format a file has.
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "actors/data/files/text_number.hpp"
 #include "actors/data/matrix/csv_header.hpp"
+#include "apps/tsp/cities_verdict.hpp"
 #include "apps/tsp/instance_file.hpp"
-#include "apps/tsp/rounding_loss.hpp"
 #include "apps/tsp/tsp_limits.hpp"
 #include "apps/tsp/tsplib_lines.hpp"
 #include "schemas/base/quantities.hpp"
@@ -68,23 +69,6 @@ first_line_guess guess_by(const std::array<std::string, 2>& lines) {
     return guess_first_line({names.x, names.y}, std::array{csv_cells{row.x, row.y}});
 }
 
-// Loss of the ways to the nearest cities, for a refusal and a note.
-constexpr double loss_max = 0.5, loss_noted = 0.1;
-
-std::string why_rounded(const instance& of, double lost) {
-    return "lengths are rounded to whole units, by which the ways to the nearest cities are off "
-           "by " +
-           std::to_string(std::lround(100 * lost)) + "% on average; " +
-           (of.kind() == edge_weights::geo ? "give coordinates in metres, as EUC_2D"
-                                           : "scale the coordinates, as by 1000");
-}
-
-// The rounding of whole coordinates, as eil51 has them, is the format's.
-bool are_whole(std::span<const point> points) {
-    return std::ranges::all_of(
-        points, [](const point& p) { return p.x == std::floor(p.x) && p.y == std::floor(p.y); });
-}
-
 } // namespace
 
 result<cities_file> read_coordinates(line_reader& lines) {
@@ -139,11 +123,10 @@ result<cities_file> read_cities_file(const std::string& path) {
     auto read = is_tsplib ? read_tsplib(*again) : read_coordinates(*again);
     if (!read)
         return read;
-    const double lost = rounding_loss(read->problem);
-    if (lost > loss_max)
-        return again->fail(why_rounded(read->problem, lost));
-    if (lost > loss_noted && !are_whole(read->problem.points()))
-        read->notes.push_back(why_rounded(read->problem, lost));
+    cities_verdict verdict = judge(read->problem);
+    if (!verdict.refusal.empty())
+        return again->fail(verdict.refusal);
+    std::ranges::move(verdict.notes, std::back_inserter(read->notes));
     return read;
 }
 

@@ -7,8 +7,7 @@
 // CSV: a line with two numbers for each city, x and y, which commas, semicolons or tabs separate; the first line may have
 // the names of the columns. Lengths are those of EUC_2D.
 //
-// Lengths are rounded to whole units. A file is refused where this changes the ways to the nearest cities by more than half
-// on average (rounding_loss.hpp), and by more than a tenth there is a note, unless all coordinates are whole.
+// Refused, too, are cities of which tours say nothing (cities_verdict.hpp).
 //
 // Errors: errc::data "FILE: line N: SENTENCE"; errc::io where the file cannot be read. What a file claims is compared with
 // tsp_limits.hpp, and with what the file can hold, before memory is taken. Threads: functions without state; they block on
@@ -30,7 +29,7 @@ struct cities_file {
 // is TSPLIB's.
 result<cities_file> read_cities_file(const std::string& path);
 
-// Each reads one format, from a file that is open at its start; but for what rounding changes.
+// Each reads one format, from a file that is open at its start, without a verdict.
 result<cities_file> read_tsplib(line_reader& lines);
 result<cities_file> read_coordinates(line_reader& lines);
 

@@ -236,7 +236,9 @@ std::vector<std::string> csv_rows::notes() const {
                                             : "; set header: yes if it has the names of the "
                                               "columns, or header: no if not"));
     const std::vector<std::string>& names = form_.column_names;
-    if (names.size() > 1 && names.front().empty() && target_ != 0)
+    const bool is_index =
+        names.size() > 1 && (names.front().empty() || names.front() == "Unnamed: 0");
+    if (is_index && target_ != 0)
         all.push_back("column 0 has no name, as an index that pandas or R has written; if it is "
                       "one, leave it out, as by to_csv(index=False)");
     return all;

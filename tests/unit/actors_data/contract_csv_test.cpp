@@ -124,6 +124,8 @@ BOOST_AUTO_TEST_CASE(forms) {
             {"whole numbers above some fractions", "10,20\n0.5,1\n", "10 20 / 0.5 1"},
             {"an index without a name", ",a,b\n0,1,2\n1,3,4\n", "0 1 2 / 1 3 4", "",
              "column 0 has no name, as an index that pandas or R has written"},
+            {"an index that pandas has read", "Unnamed: 0,a,b\n0,1,2\n1,3,4\n", "0 1 2 / 1 3 4", "",
+             "column 0 has no name, as an index that pandas or R has written"},
 
             {"nothing", "", "", "the file holds no rows"},
             {"blanks alone", " \n\t\n\n", "", "the file holds no rows"},

@@ -340,6 +340,24 @@ BOOST_AUTO_TEST_CASE(lengths_that_say_nothing_once_they_are_rounded_are_refused_
         refusal(town).ends_with("off by 100% on average; give coordinates in metres, as EUC_2D"));
 }
 
+BOOST_AUTO_TEST_CASE(coordinates_on_a_globe_are_degrees_and_minutes) {
+    const auto globe = [](const std::string& cities) {
+        return "DIMENSION: 3\nEDGE_WEIGHT_TYPE: GEO\nNODE_COORD_SECTION\n" + cities;
+    };
+    BOOST_TEST(read_file(globe("1 48.59 11.0\n2 -90 -180\n3 0 360\n")).notes.empty());
+    const auto notes = read_file(globe("1 48.75 11.6\n2 52.5 -13.61\n3 0 0\n")).notes;
+    BOOST_REQUIRE(notes.size() == 1u);
+    BOOST_TEST(
+        notes.front() ==
+        "3 of 6 coordinates have 60 minutes or more, as decimal degrees do; GEO is DDD.MM: of "
+        "decimal degrees take the fraction 0.6 times");
+    BOOST_TEST(
+        refusal(globe("1 48.1 11.0\n2 11 48\n3 100.2 13\n")) ==
+        "line 6: city 3 has a latitude beyond 90 or a longitude beyond 360; GEO is latitude, "
+        "then longitude, in degrees and minutes");
+    BOOST_TEST(refusal(globe("1 48.1 11.0\n2 11 -400\n3 2 3\n")).starts_with("line 6: city 2 has"));
+}
+
 BOOST_AUTO_TEST_CASE(names_that_pandas_counts_are_no_city) {
     const cities_file counted = read_file("0,1\n0.5,100.5\n300.5,7.5\n20.25,400.5\n");
     BOOST_TEST(counted.problem.cities() == 3u);
@@ -366,12 +384,16 @@ BOOST_AUTO_TEST_CASE(what_rounding_changes_in_lengths_is_noted) {
                "off by 17% on average; scale the coordinates, as by 1000");
     BOOST_TEST(notes("0,0\n0,24.4\n24.4,24.4\n24.4,0\n").empty());
     BOOST_TEST(notes("0,0\n1,1\n2,2\n3,3\n").empty()); // whole coordinates
+}
+
+BOOST_AUTO_TEST_CASE(cities_that_are_numbered_from_0_are_noted) {
     const std::string from_0 = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"
                                "2 0 300\n0 0 0\n1 400 0\n";
-    BOOST_REQUIRE(notes(from_0).size() == 1u);
-    BOOST_TEST(notes(from_0).front() == "the cities of NODE_COORD_SECTION are numbered from 0; in "
-                                        "tours they are numbered from 1");
-    BOOST_TEST(read(from_0).length(0, 1) == 400);
+    const cities_file file = read_file(from_0);
+    BOOST_REQUIRE(file.notes.size() == 1u);
+    BOOST_TEST(file.notes.front() == "the cities of NODE_COORD_SECTION are numbered from 0; in "
+                                     "tours they are numbered from 1");
+    BOOST_TEST(file.problem.length(0, 1) == 400);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
