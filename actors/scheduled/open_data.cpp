@@ -102,6 +102,19 @@ std::vector<std::string> notes_on(const matrix_source& source, const matrix_sett
     return notes;
 }
 
+// The digest of the numbers as they are dealt. Former builds dealt sparse columns as they are: their runs cannot go on with
+// what is less an offset.
+std::uint64_t digest_of_dealt(const matrix_source& source) {
+    const matrix_shape& shape = source.shape();
+    const std::uint64_t exact = source.exact_digest();
+    if (!shape.is_sparse || shape.offsets.empty())
+        return exact;
+    content_hash hash;
+    hash.add(std::span{&exact, 1});
+    hash.add(std::span{shape.offsets});
+    return hash.value();
+}
+
 opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use) {
     matrix_settings settings = settings_of(data);
     settings.needs_target_column = !use.ignores_targets;
@@ -123,7 +136,7 @@ opened_data open_matrix_of(proto::ProgramData::Reader data, const data_use& use)
                        .notes = notes_on(*source, settings)};
     if (!settings.targets.path.empty())
         facts.digests.push_back(digest_of(settings.targets, source->targets_digest()));
-    facts.digests.front().exact = source->exact_digest();
+    facts.digests.front().exact = digest_of_dealt(*source);
     facts.digests.front().has_more_digits =
         !source->shape().offsets.empty() || source->shape().has_remainders;
     return pieces_of(std::move(*source), block_bytes, std::move(facts));

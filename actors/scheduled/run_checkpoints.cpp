@@ -81,6 +81,11 @@ result<void> check_data(const data_digest& is, const json& was) {
     if (*digest == hex(is.value) && (!exact || !is.exact || *exact == hex(*is.exact)))
         return {};
     const std::string name = is.key + ": " + is.file;
+    if (*digest == hex(is.value))
+        return error{errc::usage, "is of other digits: " + name +
+                                      " has changed since, by less than float32 tells, or was read "
+                                      "by a former build; begin the run anew, with another "
+                                      "checkpoint.directory"};
     return error{errc::usage, "is of other data: " +
                                   (*file == is.file ? name + " has changed since"
                                                     : name + " does not hold what " +

@@ -118,6 +118,21 @@ class Tsp(TroupeTest):
         self.assertEqual(fewer.code, 2, str(fewer))
         self.assertIn("each worker has a colony", fewer.err)
 
+    def test_a_file_in_an_unusual_form_has_its_own_lengths_and_a_note(self):
+        """The larger of both distances; cities from 0, and what a section needs behind it."""
+        lines = [f"{number} {x} {y}\n" for number, (x, y) in enumerate(self.cities)]
+        (self.folder / "cities.csv").write_text("NODE_COORD_SECTION\n" + "".join(lines) + "EDGE_WEIGHT_TYPE: MAX_2D\nDIMENSION: 60\nEOF\n")
+        said = "data.tsplib: the cities of NODE_COORD_SECTION are numbered from 0"
+        self.assertIn(said, self.troupe("check", self.app(APP)).err)
+        run = self.troupe("run", self.app(APP), "--nodes", 2, "--set", "stop.iterations=4000", "--json")
+        self.assertEqual(run.code, 0, str(run))
+        self.assertIn(said, run.event("start")[0]["notes"][0])
+        tour = self.tour()
+        self.assertEqual(sorted(tour), list(range(60)))
+        ways = zip(tour, tour[1:] + tour[:1])
+        length = sum(max(abs(p - q) for p, q in zip(self.cities[a], self.cities[b])) for a, b in ways)
+        self.assertEqual(run.event("sweep")[-1]["length"], length)
+
     def test_bad_input_is_one_line(self):
         def refused(text, *parts, file=None):
             if file is not None:

@@ -310,6 +310,10 @@ BOOST_AUTO_TEST_CASE(sparse_columns_without_zeros_are_dealt_less_an_offset) {
     BOOST_TEST(source.notes().empty());
     const std::vector<double> offsets = source.offsets();
     BOOST_REQUIRE(offsets.size() == 3u);
+    // No run goes on with them that a build has begun which dealt them as they are.
+    const auto as_they_are = open()->digests().front(), less = source.digests().front();
+    BOOST_TEST(as_they_are.value == less.value);
+    BOOST_TEST((as_they_are.exact != less.exact && less.has_more_digits));
     const std::vector<float> expected{3, static_cast<float>(2460000.53 - offsets[1]),
                                       static_cast<float>(2460000.71 - offsets[1]),
                                       static_cast<float>(2460000.12 - offsets[1]), 7};

@@ -244,6 +244,23 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_with_the_same_data_from_wherever_it_is) {
     BOOST_TEST(refusal(of("a", 5)) == "taken");
 }
 
+BOOST_AUTO_TEST_CASE(a_run_on_numbers_with_other_digits_is_refused) {
+    const temporary_folder folder;
+    const auto of = [&](std::optional<std::uint64_t> exact, bool has_more_digits) {
+        return run_checkpoints::open(folder.path() / "saved", 2,
+                                     {"chain", {}, {{"data.x", "a", 7, exact, has_more_digits}}})
+            .value();
+    };
+    const std::string saved = of(1, true).save(commit_at(40)).value().string();
+    const std::string anew = "; begin the run anew, with another checkpoint.directory";
+    BOOST_TEST(refusal(of(1, true)) == "taken");
+    BOOST_TEST(refusal(of(2, true)) ==
+               saved +
+                   ": is of other digits: data.x: a has changed since, by less than float32 "
+                   "tells, or was read by a former build" +
+                   anew);
+}
+
 BOOST_AUTO_TEST_CASE(one_of_a_former_build_which_knew_no_bounds_of_programs_is_taken) {
     const temporary_folder folder;
     run_checkpoints store = opened(folder);
