@@ -94,10 +94,11 @@ void cluster_actor::connect_failed(proto::ConnectFailed::Reader news, const fram
     progress_.unreachable(news.getAddress(), why);
     if (progress_.now() == join_progress::state::failed)
         give_up_join(why);
-    check_joined();
+    // Before the end of joining its outcome says so.
     if (const std::string name = missing_.unreachable(news.getAddress()); !name.empty())
-        log(unreached_text({name, news.getAddress(), why.message()}) +
+        log(unreached_text({{}, name, news.getAddress(), why.message()}) +
             "; this node goes on trying for a day");
+    check_joined();
 }
 
 // ---- members ----

@@ -166,6 +166,7 @@ std::vector<member_info> join_progress::welcomed(const member_info& by,
         return strangers;
     first_contact_ = true;
     awaited_.erase(by.node);
+    std::erase_if(unreached_, [&](const unreached_member& m) { return m.node == by.node; });
     for (const member_info& m : named)
         if (!known.contains(m.node) && awaited_.emplace(m.node, m).second)
             strangers.push_back(m);
@@ -175,6 +176,7 @@ std::vector<member_info> join_progress::welcomed(const member_info& by,
 
 void join_progress::lost(node_id node) {
     awaited_.erase(node);
+    std::erase_if(unreached_, [&](const unreached_member& m) { return m.node == node; });
     settle();
 }
 
@@ -185,8 +187,8 @@ void join_progress::unreachable(const std::string& at, const error& why) {
         state_ = state::failed;
     std::erase_if(awaited_, [&](const auto& entry) {
         const member_info& m = entry.second;
-        if (m.address == at)
-            unreached_.push_back({m.name, m.address, why.message()});
+        if (m.address == at && m.role == peer_role::member)
+            unreached_.push_back({m.node, m.name, m.address, why.message()});
         return m.address == at;
     });
     settle();

@@ -69,6 +69,7 @@ class membership {
 
 // A member that a newcomer has heard of and could not connect to.
 struct unreached_member {
+    node_id node;
     std::string name;
     std::string address;
     std::string why;
@@ -97,7 +98,7 @@ class join_progress {
     void lost(node_id node);                                   // no Welcome will come from it
     void unreachable(const std::string& at, const error& why); // a connection attempt has failed
     void refused();
-    // The members that the newcomer is not connected to.
+    // The nodes that the newcomer is not connected to; runs look after themselves.
     const std::vector<unreached_member>& unreached() const noexcept { return unreached_; }
 
   private:

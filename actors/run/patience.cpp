@@ -28,10 +28,10 @@ answer_ages::late_members answer_ages::tick(time_point now) {
     for (auto& [member, its] : last_answers_) {
         if (slept)
             its = {now};
-        else if (now - its.since > times_.give_up)
-            late.given_up.push_back(member);
-        else if (now - its.since > times_.tell && !std::exchange(its.is_told, true))
+        if (now - its.since > times_.tell && !std::exchange(its.is_told, true))
             late.told.push_back(member);
+        if (times_.give_up > duration{} && now - its.since > times_.give_up)
+            late.given_up.push_back(member);
     }
     for (const node_id member : late.given_up)
         last_answers_.erase(member);
@@ -63,16 +63,26 @@ void patience_actor::expect(proto::Member::Reader member) {
     ages_.expect(node, now());
 }
 
-void patience_actor::members_listed(proto::MemberList::Reader body, const frame&) {
+bool patience_actor::is_of_cluster(const frame& f) const {
+    return f.from() == actor_address{self().node, well_known::cluster};
+}
+
+void patience_actor::members_listed(proto::MemberList::Reader body, const frame& f) {
+    if (!is_of_cluster(f))
+        return reject("it is the cluster actor of this node that tells of members");
     for (const auto member : body.getMembers())
         expect(member);
 }
 
-void patience_actor::node_joined(proto::NodeJoined::Reader body, const frame&) {
+void patience_actor::node_joined(proto::NodeJoined::Reader body, const frame& f) {
+    if (!is_of_cluster(f))
+        return reject("it is the cluster actor of this node that tells of members");
     expect(body.getMember());
 }
 
-void patience_actor::node_lost(proto::NodeLost::Reader body, const frame&) {
+void patience_actor::node_lost(proto::NodeLost::Reader body, const frame& f) {
+    if (!is_of_cluster(f))
+        return reject("it is the cluster actor of this node that tells of members");
     ages_.forget(node_id{body.getNode()});
     names_.erase(node_id{body.getNode()});
 }
@@ -88,14 +98,16 @@ void patience_actor::on_rejected(proto::Rejected::Reader, const frame& f) {
 
 void patience_actor::ask(proto::QuestionDue::Reader, const frame&) {
     const auto late = ages_.tick(now());
-    const std::string option = seconds_text(options_.times.give_up) + " (--patience)";
+    const duration patience = options_.times.give_up;
     for (const node_id node : late.told)
         options_.note("node " + names_[node] + " sends heartbeats, but has answered nothing for " +
-                      seconds_text(options_.times.tell) + "; it is waited for " + option);
+                      seconds_text(options_.times.tell) + ": large messages are under way, or it " +
+                      "hangs; " +
+                      (patience > duration{} ? "it is waited for " + seconds_text(patience)
+                                             : "give it up after a time by --patience SECONDS"));
     for (const node_id node : late.given_up)
-        runtime().disconnect(node, error{errc::lost, "it sends heartbeats, but has answered "
-                                                     "nothing for " +
-                                                         option});
+        runtime().disconnect(node, error{errc::lost, "no answer for " + seconds_text(patience) +
+                                                         ", though heartbeats come (--patience)"});
     for (const auto& [node, name] : names_)
         send({node, well_known::agent}, frame_builder<proto::AreYouThere>{});
     after(options_.times.interval, frame_builder<proto::QuestionDue>{});

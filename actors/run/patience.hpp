@@ -1,11 +1,14 @@
 // Members of the cluster that send heartbeats and answer nothing else: a run waits for what they owe it, and would for ever.
 // An actor of the run's process asks the agent of every member again and again. One that does not answer is told of, and
-// after the run's patience its connection is ended, so that the run loses it as it loses a node that is cut off.
+// if the run has a patience, its connection is ended after that, so that the run loses it as it loses a node that is cut
+// off.
 //
 //     runtime.spawn<patience_actor>("patience", patience_options{.times = {.give_up = 60s}, .note = ...});
 //
-// Agents carry out nothing that takes long (actors/agent/role.hpp), so that an answer is no question of speed; how long the
-// work of a run takes is not judged here.
+// Agents carry out nothing that takes long (actors/agent/role.hpp), and how long the work of a run takes is not judged here.
+// But questions and answers wait behind what else travels between two nodes: over a slow link large messages hold them up
+// for minutes, so that a run has no patience unless its user gives one. While a member's queue is full nothing is judged, as
+// the actor rests until there is room.
 //
 // Threads: answer_ages is a pure value; patience_actor is an actor. Errors: errc::lost, as the reason of the end of a
 // connection.
@@ -27,7 +30,7 @@ namespace troupe {
 struct patience_times {
     duration interval = std::chrono::seconds{2}; // between two questions
     duration tell = std::chrono::seconds{10};    // without an answer, until people are told
-    duration give_up = std::chrono::seconds{60}; // and until the member is given up
+    duration give_up{};                          // and until the member is given up; 0: it never is
 };
 
 // Since when members have answered nothing.
@@ -79,6 +82,8 @@ class patience_actor final : public actor {
     void here(proto::HereIAm::Reader body, const frame& f);
     void ask(proto::QuestionDue::Reader due, const frame& f);
     void expect(proto::Member::Reader member);
+
+    bool is_of_cluster(const frame& f) const; // of this node
 
     const patience_options options_;
     answer_ages ages_;

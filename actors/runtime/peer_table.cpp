@@ -57,7 +57,10 @@ error peer_table::why_not_up(node_id peer) const {
     const std::lock_guard guard{lock_};
     const auto last = std::find_if(lost_.rbegin(), lost_.rend(),
                                    [&](const auto& lost) { return lost.first == peer; });
-    return last != lost_.rend() ? last->second : error{errc::lost, "its node is not connected"};
+    return last != lost_.rend()
+               ? last->second
+               : error{errc::lost, "its node has no connection to the one that needs it, for a "
+                                   "reason that the nodes' logs name"};
 }
 
 peer_role peer_table::hear(node_id from, time_point now) {

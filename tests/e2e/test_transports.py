@@ -83,6 +83,9 @@ class Loopback(Transports):
                                r".*give --transport auto to both; the run does without it$")
         c, _ = self.node("--join", address, "--transport", "tcp", name="c")
         self.read_line(c, r"node b .* cannot be reached from here: .*; this node goes on trying for a day$")
+        time.sleep(2)                                        # it has tried once more
+        c.terminate()
+        self.assertNotIn("cannot be reached", c.communicate()[1])
 
     def test_rdma_without_a_device_is_one_line(self):
         devices = pathlib.Path("/sys/class/infiniband")

@@ -29,15 +29,6 @@ CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& val
         ->default_str(std::to_string(now.count()));
 }
 
-CLI::Option* add_seconds(CLI::App* command, const char* name, duration& value,
-                         const char* meaning) {
-    const auto now = std::chrono::duration_cast<std::chrono::seconds>(value);
-    return command
-        ->add_option_function<std::uint32_t>(
-            name, [&value](std::uint32_t given) { value = std::chrono::seconds{given}; }, meaning)
-        ->default_str(std::to_string(now.count()));
-}
-
 CLI::Option* add_device_memory(CLI::App* command, std::uint64_t& memory_mb) {
     return command
         ->add_option("--memory-mb", memory_mb,
@@ -107,9 +98,13 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
         ->add_flag("--no-trace", run.no_trace,
                    "Record no trace, here and on the nodes that are started: for benchmarks.")
         ->excludes(run_trace);
-    add_seconds(run_command, "--patience", run.patience,
-                "Seconds for which a node that sends heartbeats may answer nothing before it is "
-                "lost; from 10 on it is said.")
+    run_command
+        ->add_option_function<std::uint32_t>(
+            "--patience",
+            [&run](std::uint32_t given) { run.patience = std::chrono::seconds{given}; },
+            "Seconds after which a node that sends heartbeats, but answers nothing, counts as "
+            "lost; "
+            "a note names it after 10. Without it the run waits.")
         ->check(CLI::Range(10, 86400));
     add_device_memory(run_command, run.memory_mb)->excludes(run_cluster);
     add_gpu_memory(run_command, run.gpu_memory_mb)->excludes(run_nodes)->excludes(run_cluster);

@@ -152,6 +152,11 @@ void reporter::noted(const run_note& news) {
 }
 
 void reporter::note(const std::string& sentence) {
+    {
+        const std::lock_guard guard{lock_};
+        if (outcome_)
+            return; // the last line has been queued
+    }
     if (options_.json)
         return queue(out_, json_line_of({{"event", "note"}, {"message", sentence}}));
     clear_progress();
@@ -159,10 +164,18 @@ void reporter::note(const std::string& sentence) {
     last_line_ = options_.time->now();
 }
 
+// A process that was stopped has heard nobody meanwhile.
+time_point reporter::look() {
+    const time_point now = options_.time->now();
+    if (now - std::exchange(silence_.looked, now) > stop_of_process)
+        silence_.since = now;
+    return now;
+}
+
 void reporter::heard() {
     if (options_.time == nullptr)
         return;
-    const time_point now = options_.time->now();
+    const time_point now = look();
     if (!start_.milestone.empty()) // before it nothing comes
         silence_.longest = std::max(silence_.longest, now - silence_.since);
     silence_.since = now;
@@ -171,10 +184,7 @@ void reporter::heard() {
 
 void reporter::notice_silence() {
     const std::lock_guard told{telling_};
-    const time_point now = options_.time->now();
-    if (now - std::exchange(silence_.looked, now) > stop_of_process)
-        silence_.since = now;
-    const duration silent = now - silence_.since;
+    const duration silent = look() - silence_.since;
     if (silence_.is_said || silent < std::max(silence_told, 5 * silence_.longest))
         return;
     silence_.is_said = true;

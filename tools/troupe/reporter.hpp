@@ -63,6 +63,7 @@ class reporter final : public run_listener {
         bool is_progress;
     };
 
+    time_point look();
     void heard();
     void note(const std::string& sentence);
     bool progress_is_due(const run_progress& news);

@@ -88,11 +88,16 @@ peer_connection* connection_table::of_largest(std::size_t share, Counts counts, 
     return found;
 }
 
-peer_connection* connection_table::longest_silent(bool has_proof) {
+peer_connection* connection_table::longest_unproven() {
     return of_largest(
-        0,
-        [&](const peer_connection& c) { return (c.state != connection_phase::proof) == has_proof; },
+        0, [](const peer_connection& c) { return c.state == connection_phase::proof; },
         [](const peer_connection& c) { return c.network; });
+}
+
+peer_connection* connection_table::longest_silent() {
+    return of_largest(
+        0, [](const peer_connection& c) { return c.state != connection_phase::proof; },
+        [](const peer_connection&) { return true; });
 }
 
 peer_connection* connection_table::beyond_share(std::size_t share, const std::string& network) {

@@ -78,8 +78,10 @@ class connection_table {
     // True if the pair has another connection, accepted or about to be.
     bool has_other(const peer_connection& c) const;
     std::size_t waiting() const;
-    // The longest silent of those that wait, with or without proof of the key, in the network that has most of them.
-    peer_connection* longest_silent(bool has_proof);
+    // The longest silent of those that wait without proof of the key, in the network that has most of them; and of those
+    // with proof.
+    peer_connection* longest_unproven();
+    peer_connection* longest_silent();
     // The longest silent of those that wait and are more than `share`: of one network, which is not this one, or by one key
     // for observers alone or for runs alone.
     peer_connection* beyond_share(std::size_t share, const std::string& network);

@@ -149,7 +149,7 @@ bool control_plane::make_room() {
     const std::size_t unfinished = connections_.waiting();
     if (unfinished < options_.handshakes_max)
         return true;
-    if (const connection* const unproven = connections_.longest_silent(false)) {
+    if (const connection* const unproven = connections_.longest_unproven()) {
         const std::uint64_t oldest = unproven->id;
         on_ready(oldest); // its proof may have arrived
         if (const connection* c = connections_.find(oldest);
@@ -159,7 +159,7 @@ bool control_plane::make_room() {
         end(oldest, error{errc::refused, "others wait to prove the key"});
         return true;
     }
-    const connection* const silent = connections_.longest_silent(true);
+    const connection* const silent = connections_.longest_silent();
     if (silent != nullptr && options_.links.time->now() - silent->heard_at >= silence_max) {
         say_crowd(unfinished, "that says nothing");
         end(silent->id, error{errc::refused, "it says nothing, and others wait"});

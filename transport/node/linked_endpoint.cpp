@@ -177,7 +177,7 @@ bool linked_endpoint::make_progress() {
     }
     for (const auto& f : failures) {
         counters_.add_malformed(f.why.code() == errc::protocol ? 1 : 0);
-        if (f.why.code() == errc::protocol && f.from->ucx != nullptr && peers_.has(f.from))
+        if (f.why.code() == errc::protocol && f.from->stream == nullptr && peers_.has(f.from))
             give_up_soon(*f.from, f.why);
         else
             take_down(f.from, f.why);

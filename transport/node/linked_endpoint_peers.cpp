@@ -73,6 +73,8 @@ void linked_endpoint::peer_said_goodbye(const peer_ptr& peer, std::uint64_t fram
         take_down(peer, error{errc::cancelled, "both ends have closed"});
         return;
     }
+    if (peer->parting.reason)
+        return; // it goes for that
     peer->parting.frames_announced = frames;
     peer->parting.give_up_at = options_.links.time->now() + options_.links.drain_timeout;
     due_.watching = true;

@@ -112,8 +112,15 @@ BOOST_AUTO_TEST_CASE(joining_fails_when_the_first_member_cannot_be_reached_and_n
     later.welcomed(member(1, "b"), {member(2, "c")}, known);
     later.unreachable("c:4100", {errc::refused, "another key"});
     BOOST_TEST((later.now() == join_progress::state::joined));
-    const std::vector<unreached_member> without{{"c", "c:4100", "another key"}};
+    const std::vector<unreached_member> without{{node_id{2}, "c", "c:4100", "another key"}};
     BOOST_TEST((later.unreached() == without));
+    join_progress beside_a_run{"b:4100"};
+    member_info run = member(3, "run");
+    run.role = peer_role::client;
+    beside_a_run.welcomed(member(1, "b"), {run}, known);
+    beside_a_run.unreachable(run.address, {errc::refused, "another key"});
+    BOOST_TEST((beside_a_run.now() == join_progress::state::joined));
+    BOOST_TEST(beside_a_run.unreached().empty());
     BOOST_TEST((join_progress{""}.now() == join_progress::state::joined));
 }
 

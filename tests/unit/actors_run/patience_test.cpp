@@ -33,7 +33,7 @@ struct waiting_run {
     simulator sim{{.messages = catalog_of(run_messages{})}};
     node_runtime* run = nullptr;
 
-    explicit waiting_run(bool answers) {
+    waiting_run(bool answers, duration patience) {
         add("member", "", peer_role::member, [&](node_runtime& node) {
             if (answers)
                 node.spawn_as<node_agent>(well_known::agent, "agent", node_agent_options{});
@@ -42,9 +42,10 @@ struct waiting_run {
         });
         run = &add("run", "sim:member", peer_role::client, [&](node_runtime& node) {
             node.spawn<patience_actor>(
-                "patience", patience_options{.note = [this](const std::string& sentence) {
-                    notes.push_back(sentence);
-                }});
+                "patience", patience_options{.times = {.give_up = patience},
+                                             .note = [this](const std::string& sentence) {
+                                                 notes.push_back(sentence);
+                                             }});
         });
     }
 
@@ -108,14 +109,14 @@ BOOST_AUTO_TEST_CASE(a_process_that_was_stopped_itself_blames_nobody) {
 }
 
 BOOST_AUTO_TEST_CASE(a_member_whose_heartbeats_come_is_lost_once_patience_is_over) {
-    waiting_run w{false};
+    waiting_run w{false, 60s};
     w.sim.run_for(9s);
     BOOST_TEST(w.notes.empty());
     w.sim.run_for(5s);
     BOOST_TEST(w.notes ==
                    std::vector<std::string>{
-                       "node member sends heartbeats, but has answered nothing for 10 s; it "
-                       "is waited for 60 s (--patience)"},
+                       "node member sends heartbeats, but has answered nothing for 10 s: "
+                       "large messages are under way, or it hangs; it is waited for 60 s"},
                boost::test_tools::per_element());
     BOOST_TEST(w.run->peers().size() == 1u);
     w.sim.run_for(50s);
@@ -123,8 +124,23 @@ BOOST_AUTO_TEST_CASE(a_member_whose_heartbeats_come_is_lost_once_patience_is_ove
     BOOST_TEST(w.notes.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(without_a_patience_it_is_told_of_and_stays) {
+    waiting_run w{false, {}};
+    w.sim.run_for(600s);
+    BOOST_TEST_REQUIRE(w.notes.size() == 1u);
+    BOOST_TEST(w.notes[0].ends_with("give it up after a time by --patience SECONDS"));
+    BOOST_TEST(w.run->peers().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_patience_as_short_as_the_time_until_it_is_told_tells_first) {
+    waiting_run w{false, 10s};
+    w.sim.run_for(20s);
+    BOOST_TEST(w.notes.size() == 1u);
+    BOOST_TEST(w.run->peers().empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_member_that_answers_stays) {
-    waiting_run w{true};
+    waiting_run w{true, 60s};
     w.sim.run_for(300s);
     BOOST_TEST(w.notes.empty());
     BOOST_TEST(w.run->peers().size() == 1u);

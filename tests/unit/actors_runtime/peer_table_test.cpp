@@ -63,7 +63,8 @@ BOOST_AUTO_TEST_CASE(a_peer_is_heard_while_it_is_up) {
 }
 
 BOOST_AUTO_TEST_CASE(the_latest_reason_of_a_loss_is_known_until_many_others_are_lost) {
-    BOOST_TEST(peers.why_not_up(b).message() == "its node is not connected");
+    BOOST_TEST(peers.why_not_up(b).message() == "its node has no connection to the one that needs "
+                                                "it, for a reason that the nodes' logs name");
     BOOST_TEST(!peers.remove(b, error{errc::lost, "it was never there"}));
     for (const char* why : {"first", "second"}) {
         peers.add(named(b, "b"), {}, is_up);
@@ -84,7 +85,8 @@ BOOST_AUTO_TEST_CASE(the_latest_reason_of_a_loss_is_known_until_many_others_are_
         peers.add(named(node_id{other}, "other"), {}, is_up);
         peers.remove(node_id{other}, error{errc::lost, "it went"});
     }
-    BOOST_TEST(peers.why_not_up(b).message() == "its node is not connected");
+    BOOST_TEST(peers.why_not_up(b).message() == "its node has no connection to the one that needs "
+                                                "it, for a reason that the nodes' logs name");
 }
 
 BOOST_AUTO_TEST_CASE(an_actor_of_a_peer_has_one_proxy_and_a_peer_a_bounded_number) {

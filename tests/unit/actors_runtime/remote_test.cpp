@@ -66,6 +66,7 @@ void for_each_node_local(Act act) {
     act.template operator()<proto::Offer>();
     act.template operator()<proto::PeerDown>();
     act.template operator()<proto::PeerUp>();
+    act.template operator()<proto::QuestionDue>();
     act.template operator()<proto::ReadCommon>();
     act.template operator()<proto::Reduce>();
     act.template operator()<proto::Reduced>();
