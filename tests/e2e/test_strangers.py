@@ -10,7 +10,7 @@ import select
 import socket
 import struct
 import threading
-import unittest
+import time
 
 from support import TroupeTest, main
 
@@ -77,13 +77,15 @@ class Strangers(TroupeTest):
 
     def crowd(self, address, said, slow):
         strangers = [connected(address) for _ in said]
-        for s, data in zip(strangers, said):
+        for s in strangers:
             s.setblocking(False)
-            try:
-                for piece in ([data[:1], data[1:2], data[2:]] if slow else [data]):
-                    s.send(piece)
-            except OSError:
-                pass  # it has been closed already
+        for piece in (slice(0, 1), slice(1, 2), slice(2, None)) if slow else (slice(None),):
+            for s, data in zip(strangers, said):
+                try:
+                    s.send(data[piece])
+                except OSError:
+                    pass  # it has been closed already
+            time.sleep(0.01 if slow else 0)
         for s in strangers:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no port is left waiting
             s.close()

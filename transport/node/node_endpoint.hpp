@@ -65,7 +65,7 @@ struct endpoint_options {
     duration spin = std::chrono::microseconds{30};
     // The longest yield with which the thread goes on polling: after a longer one, another thread keeps the processor.
     duration yield_max = std::chrono::milliseconds{1};
-    // Incoming connections that are not up; for one more, the oldest without proof of the key goes, or one that stalls.
+    // Incoming connections that are not up; which one goes for one more stands in README.md.
     std::size_t handshakes_max = 64;
     send_bounds bounds;
     // For people: a sentence for each action of the endpoint towards unknown peers. Called on the progress thread and must

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(files_of_other_formats_are_named) {
         }
 }
 
-// What each reader says of a file of no bytes.
+// The sentence of each reader about a file of no bytes.
 const std::map<std::string, std::string> nothing_there{
     {"matrix", "the file holds no rows"},
     {"targets", "the file holds no rows"},
