@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <deque>
+#include <utility>
 #include <vector>
 
 #include "tests/conformance/hostile_peer.hpp"
@@ -64,22 +66,11 @@ int connection_from(const char* host, const node& to) {
     return s;
 }
 
-// Proves the key, says hello and hears the node's; says no more.
-void say_hello(node_world& w, control_connection& c) {
-    std::vector<control_message> arrived;
-    const auto advance_until = [&](auto is_there) {
-        BOOST_TEST_REQUIRE(w.wait_for([&] {
-            (void)c.advance(arrived);
-            return is_there();
-        }));
-    };
-    advance_until([&] { return c.proven(); });
-    hello_message hello{{{}, "stalled", "127.0.0.1:1"}};
-    hello.identity = node_identity{}.prove(c.secrets().name, handshake_side::connector);
-    hello.tcp = true;
-    hello.ucx = ucx_here();
-    c.send(hello);
-    advance_until([&] { return !arrived.empty(); });
+// Comes in over this socket, proves the key, says hello and hears the node's; says no more.
+void stall(std::deque<talker>& those, node_world& w, file_descriptor connected) {
+    talker& next = those.emplace_back(w, std::move(connected), handshake_side::connector);
+    next.say(next.hello_of(node_identity{}));
+    next.hear(1);
 }
 
 } // namespace
@@ -191,12 +182,9 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_stalls_keeps_nobody_out) {
     const node_settings settings{
         .name = "a", .handshakes_max = 4, .log = [&](const std::string&) { ++sentences; }};
     node a = w.add_with(settings);
-    std::vector<control_connection> stalled;
-    for (std::uint64_t i = 0; i < 4; ++i) {
-        stalled.emplace_back(begin_connect(resolve(a.end->address()).value()).value(),
-                             handshake_side::connector, test_keys);
-        say_hello(w, stalled.back());
-    }
+    std::deque<talker> stalled;
+    for (int i = 0; i < 4; ++i)
+        stall(stalled, w, connected_to(a));
     for (const char* name : {"b", "c"}) {
         node other = w.add(name);
         w.join(other, a);
@@ -212,13 +200,10 @@ BOOST_AUTO_TEST_CASE(a_crowd_from_one_address_leaves_room_for_others) {
         shm_world w;
         node a = w.add_with({.name = "a", .handshakes_max = 8});
         node b = w.add("b");
-        std::vector<control_connection> crowd;
+        std::deque<talker> crowd;
         const auto begun = std::chrono::steady_clock::now();
-        for (int i = 0; i < 8; ++i) {
-            crowd.emplace_back(file_descriptor{connection_from("127.0.0.2", a)},
-                               handshake_side::connector, test_keys);
-            say_hello(w, crowd.back());
-        }
+        for (int i = 0; i < 8; ++i)
+            stall(crowd, w, file_descriptor{connection_from("127.0.0.2", a)});
         b.end->connect(a.end->address());
         BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->ups().size() == 1; }));
         is_by_share = std::chrono::steady_clock::now() - begun < 500ms;
