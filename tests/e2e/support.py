@@ -139,10 +139,15 @@ class TroupeTest(unittest.TestCase):
         try:
             out, err = process.communicate(timeout=timeout * PATIENCE)
         except subprocess.TimeoutExpired:
+            seen = self.look_into_hang()
             process.kill()
             out, err = process.communicate()
-            self.fail(f"still running after {timeout * PATIENCE} s\n{Result(None, out, err)}")
+            self.fail(f"still running after {timeout * PATIENCE} s\n{Result(None, out, err)}\n{seen}")
         return Result(process.returncode, out, err)
+
+    def look_into_hang(self):
+        """What a test can tell of a process that does not end, while it still runs."""
+        return ""
 
     def troupe(self, *arguments, timeout=60, **options):
         return self.finish(self.start(*arguments, **options), timeout)

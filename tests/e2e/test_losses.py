@@ -4,9 +4,10 @@ import collections
 import json
 import re
 import signal
+import subprocess
 
 from program_support import APP as PROGRAM, made_table, write_table
-from support import APP, SOURCE, TroupeTest, main
+from support import APP, SOURCE, TROUPE, TroupeTest, main
 
 MANUAL = SOURCE / "tools/manual/running.md"
 HEAD = """\
@@ -79,6 +80,7 @@ class Run:
 class Losses(TroupeTest):
     def setUp(self):
         super().setUp()
+        self.runs = {}
         write_table(self.folder, *made_table())
 
     # ---- what is lost -----------------------------------------------------------------------------------------------
@@ -101,7 +103,13 @@ class Losses(TroupeTest):
         for kind, run in runs.items():
             self.eventually(lambda: run.has_milestone() or run.process.poll() is not None, f"{kind} begins")
             self.assertIsNone(run.process.poll(), run.path.read_text())
+        self.runs = runs
         return runs
+
+    def look_into_hang(self):
+        last = "".join(f"{kind}: exit code {run.process.poll()}, {run.events()[-1:]}\n" for kind, run in self.runs.items())
+        actors = subprocess.run([TROUPE, "inspect", self.address, "actors"], capture_output=True, text=True, timeout=60)
+        return last + actors.stdout + actors.stderr
 
     def signal_runs(self, runs, number):
         """The number of events of each before."""
