@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace troupe {
 
@@ -29,11 +30,9 @@ sealed_stream::keys::~keys() {
 sealed_stream::sealed_stream(file_descriptor socket, const keys& k, const time_source& time,
                              const key_lifetime& lifetime)
     : socket_{std::move(socket)}, time_{time}, lifetime_{lifetime},
-      sealing_{cipher_direction::sealing, k.sending},
-      key_began_{time.now()}, opening_{cipher_direction::opening, k.receiving},
-      received_(received_at_once) {
-    sealed_.reserve(sealed_at_once + record_bytes_max);
-}
+      sealing_{cipher_direction::sealing, k.sending}, key_began_{time.now()},
+      sealed_{std::make_unique_for_overwrite<std::byte[]>(sealed_at_once + record_bytes_max)},
+      opening_{cipher_direction::opening, k.receiving}, received_(received_at_once) {}
 
 result<std::size_t> sealed_stream::write(std::span<const iovec> pieces) {
     if (const auto left = send_sealed(); !left || !*left)
@@ -41,16 +40,19 @@ result<std::size_t> sealed_stream::write(std::span<const iovec> pieces) {
     std::size_t taken = 0;
     std::size_t in_record = 0;
     text_.clear();
-    const auto end_record = [&] {
-        if (in_record > 0)
-            seal(text_);
-        taken += in_record;
-        in_record = 0;
+    // False if the socket does not take what is sealed: then no more is.
+    const auto end_record = [&]() -> result<bool> {
+        if (in_record == 0)
+            return true;
+        seal(text_);
+        taken += std::exchange(in_record, 0);
         text_.clear();
+        return sealed_end_ < sealed_at_once ? result<bool>{true} : send_sealed();
     };
     for (const iovec& piece : pieces) {
         if (piece.iov_len >= large_piece)
-            end_record();
+            if (const auto goes_on = end_record(); !goes_on || !*goes_on)
+                return goes_on ? result<std::size_t>{taken} : goes_on.failure();
         for (std::size_t at = 0; at < piece.iov_len;) {
             const std::size_t bytes = std::min(piece.iov_len - at, record_text_max - in_record);
             text_.push_back(part_of(piece, at, bytes));
@@ -58,29 +60,20 @@ result<std::size_t> sealed_stream::write(std::span<const iovec> pieces) {
             at += bytes;
             if (in_record < record_text_max)
                 continue;
-            end_record();
-            if (sealed_.size() < sealed_at_once)
-                continue;
-            if (const auto left = send_sealed(); !left)
-                return left.failure();
-            else if (!*left)
-                return taken;
+            if (const auto goes_on = end_record(); !goes_on || !*goes_on)
+                return goes_on ? result<std::size_t>{taken} : goes_on.failure();
         }
     }
-    end_record();
+    if (const auto goes_on = end_record(); !goes_on)
+        return goes_on.failure();
     if (const auto left = send_sealed(); !left)
         return left.failure();
     return taken;
 }
 
 void sealed_stream::seal(std::span<const iovec> text) {
-    std::size_t bytes = record_head_bytes + record_tag_bytes;
-    for (const iovec& piece : text)
-        bytes += piece.iov_len;
-    const std::size_t at = sealed_.size();
-    sealed_.resize(at + bytes);
     const bool begins_key = key_is_due();
-    sealing_.seal(text, begins_key, sealed_.data() + at);
+    sealed_end_ += sealing_.seal(text, begins_key, sealed_.get() + sealed_end_);
     if (begins_key)
         key_began_ = time_.now();
 }
@@ -95,7 +88,7 @@ bool sealed_stream::key_is_due() {
 
 result<bool> sealed_stream::send_sealed() {
     while (holds_bytes()) {
-        const iovec rest{sealed_.data() + sealed_begin_, sealed_.size() - sealed_begin_};
+        const iovec rest{sealed_.get() + sealed_begin_, sealed_end_ - sealed_begin_};
         const auto sent = send_some(socket_.get(), {&rest, 1});
         if (!sent)
             return sent.failure();
@@ -103,8 +96,7 @@ result<bool> sealed_stream::send_sealed() {
             return false;
         sealed_begin_ += *sent;
     }
-    sealed_.clear();
-    sealed_begin_ = 0;
+    sealed_begin_ = sealed_end_ = 0;
     return true;
 }
 

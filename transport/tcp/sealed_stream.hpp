@@ -1,6 +1,7 @@
 // A connection whose bytes are sealed in records (record_cipher.hpp): nobody between the two nodes reads or changes them.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "schemas/base/time_source.hpp"
@@ -29,7 +30,7 @@ class sealed_stream final : public byte_stream {
                   const key_lifetime& lifetime);
 
     result<std::size_t> write(std::span<const iovec> pieces) override;
-    bool holds_bytes() const noexcept override { return sealed_begin_ < sealed_.size(); }
+    bool holds_bytes() const noexcept override { return sealed_begin_ < sealed_end_; }
     result<std::size_t> read(std::span<const iovec> places) override;
     std::size_t read_bytes_min() const noexcept override { return record_text_max; }
     int descriptor() const noexcept override { return socket_.get(); }
@@ -50,8 +51,10 @@ class sealed_stream final : public byte_stream {
     // The sending half.
     record_cipher sealing_;
     time_point key_began_;
-    std::vector<std::byte> sealed_; // records; from sealed_begin_ on they have not left
+    std::unique_ptr<std::byte[]>
+        sealed_; // records, of which those from sealed_begin_ to sealed_end_ have not left
     std::size_t sealed_begin_ = 0;
+    std::size_t sealed_end_ = 0;
     std::vector<iovec> text_;
 
     // The receiving half.
