@@ -192,6 +192,13 @@ result<void> csv_rows::choose_target(const std::vector<std::string>& names) {
         if (std::find(found + 1, names.end(), wanted) != names.end())
             return unfit("two columns have the name " + shown +
                          "; name the one with the targets by its number from 0");
+        if (const auto number = numbered(wanted, width_); number && *number != *target_)
+            name_before_number_ = "target_column " + wanted + " is the name of column " +
+                                  std::to_string(*target_) +
+                                  " from 0, which goes before the number; if column " +
+                                  std::to_string(*number) + " is meant, give " +
+                                  std::to_string(static_cast<std::int64_t>(*number) -
+                                                 static_cast<std::int64_t>(width_));
         return {};
     }
     target_ = numbered(wanted, width_);
@@ -235,6 +242,8 @@ std::vector<std::string> csv_rows::notes() const {
         all.push_back(doubt_ + (has_header_ ? "; set header: no if it is a row"
                                             : "; set header: yes if it has the names of the "
                                               "columns, or header: no if not"));
+    if (!name_before_number_.empty())
+        all.push_back(name_before_number_);
     const std::vector<std::string>& names = form_.column_names;
     const bool is_index =
         names.size() > 1 && (names.front().empty() || names.front() == "Unnamed: 0");

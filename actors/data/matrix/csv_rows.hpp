@@ -58,7 +58,8 @@ class csv_rows final : public table_rows {
     std::string joined_; // a record of several lines
     table_form form_;
     std::string doubt_;
-    char separator_ = '\0'; // until the first line has been read
+    std::string name_before_number_; // the note on a target column that could be meant by number
+    char separator_ = '\0';          // until the first line has been read
     bool has_header_ = false;
     std::size_t width_ = 0;             // the target included
     std::optional<std::size_t> target_; // its place in a line

@@ -69,8 +69,8 @@ opened_rows open_rows(const matrix_settings& settings) {
         return as_table(csv_rows::open(
             {name, settings.target_column, settings.has_header, settings.needs_target_column}));
     if (is_csv_meant)
-        return error{errc::usage, name + ": target_column and has_header are for CSV files, which "
-                                         "this is not; leave them out"};
+        return error{errc::usage, name + ": target_column and header are for CSV files, which this "
+                                         "is not; leave them out"};
     switch (*format) {
     case table_format::npy:
         return open_npy_rows(name);
@@ -107,6 +107,10 @@ result<matrix_source> open_matrix(const matrix_settings& settings) {
         source.key_ = features.key;
         add_notes(source.rows_->notes(), features, source.notes_);
         add_notes(std::move(own.notes), targets, source.notes_);
+        if (!targets.path.empty() && source.shape_.has_targets)
+            add_notes(
+                {features.path + ": its labels are not used, as targets come from " + targets.path},
+                features, source.notes_);
         if (auto done = source.survey(settings, targets.path.empty() && source.shape_.has_targets);
             !done)
             return done.failure();

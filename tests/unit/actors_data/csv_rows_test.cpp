@@ -84,6 +84,18 @@ BOOST_AUTO_TEST_CASE(the_targets_are_a_column_by_name_or_number) {
     BOOST_TEST((values_of(*last).targets == std::vector<double>{2}));
 }
 
+BOOST_AUTO_TEST_CASE(a_number_that_is_the_name_of_another_column_is_noted) {
+    const auto named = open_matrix(csv("a,0,c\n1,2,3\n4,5,7\n", "0", true));
+    BOOST_REQUIRE(named.ok());
+    BOOST_TEST(
+        named->notes() ==
+            std::vector<std::string>{"target_column 0 is the name of column 1 from 0, which "
+                                     "goes before the number; if column 0 is meant, give -3"},
+        boost::test_tools::per_element());
+    const auto same = open_matrix(csv("0,1,2\n1,2,3\n4,5,7\n", "1", true));
+    BOOST_TEST((same.ok() && same->notes().empty()));
+}
+
 BOOST_AUTO_TEST_CASE(target_columns_that_are_not_there_are_refused_with_those_that_are) {
     const auto refused_text = [&](const std::string& text, const std::string& target) {
         return refusal_of(open_matrix(csv(text, target)), errc::usage)

@@ -177,12 +177,20 @@ BOOST_AUTO_TEST_CASE(wrong_targets_are_refused_with_their_key) {
                    .find("data.matrix.features: bad: line 1: \"x\"") == 0);
 }
 
+BOOST_AUTO_TEST_CASE(labels_beside_targets_of_another_file_are_noted) {
+    const std::string features = plain("x.svm", "1 1:2\n-1 1:3\n"), targets = plain("y", "5\n7\n");
+    const auto source = open_matrix(with_targets(features, targets));
+    BOOST_REQUIRE((source.ok() && source->notes().size() == 1));
+    BOOST_TEST(source->notes().front() == "data.matrix.features: " + features +
+                                              ": its labels are not used, as targets come from " +
+                                              targets);
+}
+
 BOOST_AUTO_TEST_CASE(settings_of_csv_are_for_csv_files) {
     auto settings = features_in(plain("a", npy_of(floats{1, 2}, "1, 2")));
     settings.target_column = "y";
-    BOOST_TEST(
-        refused(settings, errc::usage) ==
-        "a: target_column and has_header are for CSV files, which this is not; leave them out");
+    BOOST_TEST(refused(settings, errc::usage) ==
+               "a: target_column and header are for CSV files, which this is not; leave them out");
     settings = with_targets(two_rows, plain("y", "1\n2\n"));
     settings.target_column = "0";
     BOOST_TEST(refused(settings, errc::usage) ==
