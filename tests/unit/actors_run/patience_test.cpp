@@ -33,6 +33,7 @@ class silent_actor final : public actor {
 
 // A run's process and a member, whose agent answers or not.
 struct waiting_run {
+    memory_pool pool{64u << 20}; // of what the nodes send each other
     std::vector<std::string> notes;
     std::vector<std::string> log; // of the run's cluster actor
     simulator sim;
@@ -59,7 +60,7 @@ struct waiting_run {
     // A message of so many bytes, which nobody takes: it arrives, and is refused.
     void send_large(node_runtime& from, const node_runtime& to, std::size_t bytes) {
         frame_builder<proto::Rejected> large;
-        large.body().setReason(std::string(bytes, 'x'));
+        large.attach(tensor::allocate(pool, data_type::uint8, {bytes}).value());
         from.send({to.node(), actor_number{1000}}, std::move(large));
     }
 
