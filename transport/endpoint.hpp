@@ -114,6 +114,11 @@ class endpoint {
     // reported may be let go of, but neither read nor put to another use.
     virtual void forget(node_id, actor_number) {}
 
+    // Bytes that have moved between this node and the peer so far, in either direction, for telling a slow link from an idle
+    // one: those of frames on their way count as far as they have come, over UCX once the frame is whole. Differences mean
+    // something, and only while the peer is up; 0 if it is not.
+    virtual std::uint64_t bytes_moved(node_id) const { return 0; }
+
     // Gives a peer up: peer_down with `why` follows here. The other side is told, and reports errc::refused: "it gave up
     // the connection: WHY".
     virtual void disconnect(node_id peer, error why) = 0;

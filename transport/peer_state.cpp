@@ -9,6 +9,10 @@ peer_state::peer_state(const send_bounds& bounds) : queue{bounds} {}
 
 peer_state::~peer_state() = default;
 
+std::uint64_t peer_state::bytes_moved() const {
+    return stream != nullptr ? stream->bytes_moved() : queue.bytes_sent() + bytes_received;
+}
+
 std::uint64_t peer_state::frames_sent() const noexcept {
     return stream != nullptr ? stream->sender().frames() : ucx->next_sequence;
 }

@@ -40,6 +40,8 @@ struct peer_state : std::enable_shared_from_this<peer_state> {
     // Set by any thread, cleared by the progress thread.
     std::atomic<bool> is_writable{false}; // peer_writable is due
     std::atomic<bool> is_dirty{false};    // in the list of peers with queued frames
+    std::atomic<std::uint64_t> bytes_received{
+        0}; // of whole frames; added to by the progress thread
 
     // Used by the progress thread only, except `here`.
     struct {
@@ -58,6 +60,9 @@ struct peer_state : std::enable_shared_from_this<peer_state> {
         // This node has said goodbye; the peer answers by closing.
         bool has_said_goodbye = false;
     } parting;
+
+    // Any thread; see endpoint::bytes_moved.
+    std::uint64_t bytes_moved() const;
 
     // -- the link; over UCX under the worker lock --
     std::uint64_t frames_sent() const noexcept;     // those that have been given to it

@@ -69,7 +69,14 @@ class send_queue {
     // A frame of so many bytes, popped before, has left. True if the peer is writable again.
     bool sent(std::uint64_t bytes) {
         std::lock_guard guard{lock_};
+        bytes_sent_ += bytes;
         return window_.remove(bytes) && is_open_;
+    }
+
+    // The bytes of all frames that have left.
+    std::uint64_t bytes_sent() const {
+        std::lock_guard guard{lock_};
+        return bytes_sent_;
     }
 
     bool empty() const {
@@ -81,6 +88,7 @@ class send_queue {
     mutable std::mutex lock_;
     std::deque<entry> frames_;
     send_window window_;
+    std::uint64_t bytes_sent_ = 0;
     bool is_open_ = false; // frames are accepted
 };
 

@@ -295,6 +295,8 @@ void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame&) {
             in_milliseconds(options_.heartbeat.timeout) +
             ": it is stopped or cut off, and is waited for " +
             in_milliseconds(options_.heartbeat.run_timeout) + " (--run-timeout-ms)");
+    for (const node_id node : silent.back)
+        log("heartbeats of " + described(*members_.find(node)) + " come again");
     for (const auto& [node, address] : missing_.due(now()))
         if (peer(node).node == node) // it has refused before, or its answer is under way
             ask_to_join(node);

@@ -39,6 +39,7 @@ class heartbeat_judge {
         std::vector<node_id> lost; // for their time-out; they are forgotten
         std::vector<node_id>
             waiting; // runs, for the time-out of nodes: each once, until it is heard again
+        std::vector<node_id> back; // those that were waited for, and have been heard again
     };
     // To be called once per interval.
     silent_nodes tick(time_point now);
@@ -47,7 +48,7 @@ class heartbeat_judge {
     struct watched {
         duration timeout;
         time_point last_heard;
-        bool is_told = false; // to be silent for the time-out of nodes
+        bool is_waited_for = false; // it was silent for the time-out of nodes
     };
     heartbeat_times times_;
     std::map<node_id, watched> watched_;

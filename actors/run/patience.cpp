@@ -1,5 +1,6 @@
 #include "actors/run/patience.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "actors/runtime/well_known.hpp"
@@ -18,20 +19,28 @@ std::string seconds_text(duration time) {
 
 void answer_ages::answered(node_id member, time_point now) {
     if (const auto found = last_answers_.find(member); found != last_answers_.end())
-        found->second = {now};
+        found->second = {now, false, found->second.moved};
 }
 
-answer_ages::late_members answer_ages::tick(time_point now) {
-    const bool slept = last_tick_ && now - *last_tick_ > 2 * times_.interval;
+answer_ages::late_members answer_ages::tick(time_point now,
+                                            const std::function<std::uint64_t(node_id)>& moved) {
+    const duration passed = now - last_tick_.value_or(now);
+    const bool slept = passed > 2 * times_.interval;
     last_tick_ = now;
     late_members late;
     for (auto& [member, its] : last_answers_) {
+        const std::uint64_t before = std::exchange(its.moved, moved(member));
+        const bool is_moving = its.moved >= before + moving_bytes;
         if (slept)
-            its = {now};
-        if (now - its.since > times_.tell && !std::exchange(its.is_told, true))
-            late.told.push_back(member);
+            its = {now, false, its.moved};
+        else if (is_moving)
+            its.since = std::min(its.since + passed, now);
+        if (!is_moving)
+            late.idle.push_back(member);
         if (times_.give_up > duration{} && now - its.since > times_.give_up)
             late.given_up.push_back(member);
+        else if (now - its.since > times_.tell && !std::exchange(its.is_told, true))
+            late.told.push_back(member);
     }
     for (const node_id member : late.given_up)
         last_answers_.erase(member);
@@ -97,18 +106,21 @@ void patience_actor::on_rejected(proto::Rejected::Reader, const frame& f) {
 }
 
 void patience_actor::ask(proto::QuestionDue::Reader, const frame&) {
-    const auto late = ages_.tick(now());
+    const auto late = ages_.tick(now(), [&](node_id node) { return runtime().bytes_moved(node); });
     const duration patience = options_.times.give_up;
     for (const node_id node : late.told)
-        options_.note("node " + names_[node] + " sends heartbeats, but has answered nothing for " +
-                      seconds_text(options_.times.tell) + ": large messages are under way, or it " +
-                      "hangs; " +
-                      (patience > duration{} ? "it is waited for " + seconds_text(patience)
-                                             : "give it up after a time by --patience SECONDS"));
+        options_.note("node " + names_[node] +
+                      " sends heartbeats over an idle link, but has answered nothing for " +
+                      seconds_text(options_.times.tell) + ": it hangs, and " +
+                      (patience > duration{}
+                           ? "is given up after " + seconds_text(patience) + " (--patience)"
+                           : "is waited for, as --patience 0 says"));
     for (const node_id node : late.given_up)
-        runtime().disconnect(node, error{errc::lost, "no answer for " + seconds_text(patience) +
-                                                         ", though heartbeats come (--patience)"});
-    for (const auto& [node, name] : names_)
+        runtime().disconnect(node,
+                             error{errc::lost, "no answer for " + seconds_text(patience) +
+                                                   ", though heartbeats come over an idle link "
+                                                   "(--patience)"});
+    for (const node_id node : late.idle)
         send({node, well_known::agent}, frame_builder<proto::AreYouThere>{});
     after(options_.times.interval, frame_builder<proto::QuestionDue>{});
 }

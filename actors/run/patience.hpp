@@ -1,14 +1,12 @@
 // Members of the cluster that send heartbeats and answer nothing else: a run waits for what they owe it, and would for ever.
 // An actor of the run's process asks the agent of every member again and again. One that does not answer is told of, and
-// if the run has a patience, its connection is ended after that, so that the run loses it as it loses a node that is cut
-// off.
+// after the run's patience its connection is ended, so that the run loses it as it loses a node that is cut off.
 //
 //     runtime.spawn<patience_actor>("patience", patience_options{.times = {.give_up = 60s}, .note = ...});
 //
 // Agents carry out nothing that takes long (actors/agent/role.hpp), and how long the work of a run takes is not judged here.
-// But questions and answers wait behind what else travels between two nodes: over a slow link large messages hold them up
-// for minutes, so that a run has no patience unless its user gives one. While a member's queue is full nothing is judged, as
-// the actor rests until there is room.
+// Questions and answers wait behind what else travels between two nodes, over a slow link for minutes. So a member does not
+// age while its link moves messages, and is not asked then: the asker would rest until there is room in a full queue.
 //
 // Threads: answer_ages is a pure value; patience_actor is an actor. Errors: errc::lost, as the reason of the end of a
 // connection.
@@ -30,10 +28,14 @@ namespace troupe {
 struct patience_times {
     duration interval = std::chrono::seconds{2}; // between two questions
     duration tell = std::chrono::seconds{10};    // without an answer, until people are told
-    duration give_up{};                          // and until the member is given up; 0: it never is
+    duration give_up = std::chrono::seconds{60}; // and until the member is given up; 0: it never is
 };
 
-// Since when members have answered nothing.
+// The bytes in an interval from which on a link moves messages of the run. Heartbeats, questions and answers make less than
+// 4 KiB in the default interval, so they alone do not reach it; a link that large messages fill does from 64 kbit/s on.
+inline constexpr std::uint64_t moving_bytes = 16u << 10;
+
+// For how long members have answered nothing while their links were idle.
 class answer_ages {
   public:
     explicit answer_ages(const patience_times& times) : times_{times} {}
@@ -45,16 +47,19 @@ class answer_ages {
 
     // By node id.
     struct late_members {
+        std::vector<node_id> idle;     // their links are: to be asked
         std::vector<node_id> told;     // late for the first time since their last answer
         std::vector<node_id> given_up; // they are forgotten
     };
-    // To be called once per interval. A process that was stopped itself has heard nobody meanwhile: all ages begin anew.
-    late_members tick(time_point now);
+    // To be called once per interval. `moved` says how many bytes have moved between this process and a member so far
+    // (endpoint::bytes_moved). A process that was stopped itself has heard nobody meanwhile: all ages begin anew.
+    late_members tick(time_point now, const std::function<std::uint64_t(node_id)>& moved);
 
   private:
     struct age {
         time_point since;
         bool is_told = false;
+        std::uint64_t moved = 0;
     };
 
     const patience_times times_;

@@ -124,6 +124,11 @@ std::optional<time_point> node_runtime::last_heard(node_id peer) const {
     return core_->peers().last_heard(peer);
 }
 
+std::uint64_t node_runtime::bytes_moved(node_id peer) const {
+    const endpoint* network = core_->options().network;
+    return network == nullptr ? 0 : network->bytes_moved(peer);
+}
+
 std::string node_runtime::listen_address() const {
     const endpoint* network = core_->options().network;
     return network == nullptr ? std::string{} : network->address();

@@ -148,8 +148,9 @@ class node_runtime {
     void subscribe_peers(actor_address local);
     std::vector<peer_info> peers() const; // peers that are up, by node id
     std::optional<time_point>
-    last_heard(node_id peer) const;     // time of its last sign of life; none: it is not up
-    std::string listen_address() const; // empty without a network
+    last_heard(node_id peer) const; // time of its last sign of life; none: it is not up
+    std::uint64_t bytes_moved(node_id peer) const; // see endpoint::bytes_moved
+    std::string listen_address() const;            // empty without a network
 
     trace_ring& trace() noexcept;
     node_statistics statistics() const;

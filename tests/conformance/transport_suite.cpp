@@ -54,6 +54,39 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(both_ends_learn_who_the_other_is, World, worlds) {
     BOOST_TEST((b.heard->ups()[0].role == peer_role::member));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(bytes_moved_count_both_directions_and_stand_still_on_an_idle_link,
+                              World, worlds) {
+    constexpr std::size_t large = 16u << 20;
+    World w;
+    node a = w.add("a");
+    node b = w.add("b");
+    BOOST_TEST(a.end->bytes_moved(b.id) == 0u);
+    w.join(a, b);
+    const auto move = [&](node& from, node& to, const std::size_t bytes) {
+        const std::uint64_t before[] = {a.end->bytes_moved(b.id), b.end->bytes_moved(a.id)};
+        const std::size_t arrived = to.heard->frame_count();
+        from.end->send(to.id, numbered_frame(w.pool, 1, {bytes}, 0));
+        BOOST_TEST_REQUIRE(w.wait_for([&] { return to.heard->frame_count() > arrived; }));
+        const auto reaches = [&](std::uint64_t now, std::uint64_t from_then) {
+            return now >= from_then + bytes && now < from_then + bytes + bytes / 4 + 4096;
+        };
+        BOOST_TEST(w.wait_for([&] {
+            return reaches(a.end->bytes_moved(b.id), before[0]) &&
+                   reaches(b.end->bytes_moved(a.id), before[1]);
+        }));
+    };
+    move(a, b, large);
+    move(b, a, large);
+    move(a, b, 100);
+    w.settle();
+    const std::uint64_t idle = a.end->bytes_moved(b.id);
+    w.settle();
+    BOOST_TEST(a.end->bytes_moved(b.id) == idle);
+    b.end->close();
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return a.heard->downs().size() == 1; }));
+    BOOST_TEST(a.end->bytes_moved(b.id) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(frames_of_all_sizes_arrive_whole, World, worlds) {
     World w;
     node a = w.add("a");

@@ -65,9 +65,15 @@ class Keys(TroupeTest):
         self.assertEqual(self.names(address, "cluster.key"), {"a"})
 
     def test_a_key_that_the_node_does_not_hold_is_another_key(self):
-        _, address = self.node("--key", self.keys(MEMBER + RUN))
-        result = self.troupe("status", address, "--key", self.keys(OBSERVE, "observers.key"))
-        self.assert_one_line_error(result, 3, address, "the keys differ")
+        node, address = self.node("--key", self.keys(MEMBER + RUN))
+        observers = self.keys(OBSERVE, "observers.key")
+        for again in range(3):
+            result = self.troupe("status", address, "--key", observers)
+            self.assert_one_line_error(result, 3, address, "the keys differ", "needs a line 'observe KEY' of this side's file")
+        node.terminate()
+        log = node.communicate()[1]
+        self.assertRegex(log, r"a connection from 127\.0\.0\.1 is refused: the keys differ; .*'member KEY' or 'run KEY'")
+        self.assertEqual(log.count("is refused"), 1, log)
 
     # ---- files ------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from support import APP, PATIENCE, SOURCE, TROUPE, TroupeTest, main
 sys.path.insert(0, str(SOURCE / "tests/support"))
 import namespaces
 
-A, B = (f"troupe-{os.getpid()}-{end}" for end in "ab")      # so that several of this test do not meet
+A, B, C = (f"troupe-{os.getpid()}-{end}" for end in "abc")  # so that several of this test do not meet
 
 WIDE = """troupe: 1
 data: {synthetic: {train_samples: 64, test_samples: 16, classes: 3}}
@@ -114,6 +114,28 @@ class Namespaces(TroupeTest):
                                           "--join", "10.213.7.1:4711", *common))
         status = self.finish(self.start_on(B, "status", "10.213.7.1:4711", "--json", *common))
         self.assertEqual({n["name"] for n in json.loads(status.out)["nodes"]}, {"10.213.7.1-4711", "10.213.7.2-4711"})
+
+    def test_nodes_of_two_networks_that_a_run_joins_are_not_used_together(self):
+        try:
+            self.hosts.third_host(C, A, ("10.213.8.1", "10.213.8.3"))
+        except namespaces.Unavailable as reason:
+            self.skip(str(reason))
+        common = ["--key", self.key, "--transport", "tcp"]
+        self.assert_listens(self.start_on(A, "node", "--listen", "0.0.0.0:4711", "--name", "a", *common))
+        for host, listen, join, name in ((B, "10.213.7.2", "10.213.7.1", "b"), (C, "10.213.8.3", "10.213.8.1", "c")):
+            node = self.start_on(host, "node", "--listen", f"{listen}:4711", "--join", f"{join}:4711", "--name", name, *common)
+            self.assert_listens(node)
+        self.read_line(node, r"node b \(10\.213\.7\.2:4711\) .* cannot be reached from here")
+        result = self.finish(self.run_on_both(self.app()))
+        self.assertEqual(result.code, 0, str(result))
+        start, = result.event("start")
+        self.assertEqual({s["node"] for s in start["plan"]["stages"]}, {"a", "b"})
+        apart = "node b (10.213.7.2:4711) and node c (10.213.8.3:4711) do not reach each other"
+        self.assertIn(f"{apart}, for a reason that their logs name; the run does without node c", "\n".join(start["notes"]))
+        # Whichever node is asked, and from where: b does not know of c.
+        for host, address in ((A, "10.213.7.1"), (A, "10.213.8.3"), (B, "10.213.7.2")):
+            status = self.finish(self.start_on(host, "status", f"{address}:4711", "--key", self.key))
+            self.assertIn(apart, status.out, str(status))
 
     def test_a_cut_cable_ends_the_run_within_five_seconds(self):
         self.nodes()

@@ -87,6 +87,27 @@ class Loopback(Transports):
         c.terminate()
         self.assertNotIn("cannot be reached", c.communicate()[1])
 
+    def test_nodes_that_reach_the_run_and_not_each_other_are_not_used_together(self):
+        a, address = self.node(name="a")
+        self.node("--join", address, "--transport", "tcp", name="b")
+        self.node("--join", address, "--transport", "shm", name="c")
+        self.read_line(a, "node c ")
+        apart = r"node b \(127\.0\.0\.1:\d+\) and node c \(127\.0\.0\.1:\d+\) do not reach each other"
+        left = apart + r", for a reason that their logs name; the run does without node c; give each a --listen address"
+        run = self.troupe("run", self.app(), "--cluster", address, "--json")
+        self.assertEqual(run.code, 0, str(run))
+        start, = run.event("start")
+        self.assertEqual({s["node"] for s in start["plan"]["stages"]}, {"a", "b"})
+        note, = (n for n in start["notes"] if " reach " in n)
+        self.assertRegex(note, f"^{left}")
+        plan = self.troupe("plan", self.app(), "--cluster", address)
+        self.assertEqual(plan.code, 0, str(plan))
+        self.assertRegex(plan.err, rf"(?m)^troupe: note: {left}")
+        self.assertRegex(self.troupe("status", address).out, rf"\n{apart}\n$")
+        self.assertEqual(json.loads(self.troupe("status", address, "--json").out)["apart"], [["b", "c"]])
+        three = self.troupe("run", self.app(), "--cluster", address, "--set", "topology={replicas: 3, sync: {all_reduce: {}}}")
+        self.assert_one_line_error(three, 2, "replicas", "do not reach each other", "does without node c")
+
     def test_rdma_without_a_device_is_one_line(self):
         devices = pathlib.Path("/sys/class/infiniband")
         if devices.is_dir() and any(devices.iterdir()):

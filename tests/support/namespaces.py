@@ -38,6 +38,20 @@ class TwoHosts:
             _ip("-n", host, "link", "set", devices[host], "up")
         return devices
 
+    def third_host(self, name, neighbour, addresses):
+        """Joins one more host to `neighbour` alone, which forwards nothing, in another network of 24 bits. `addresses`: those of
+        the neighbour's end and of the third host's."""
+        made = _ip("netns", "add", name)
+        if not made.returncode:
+            self._made.append(name)
+            made = _ip("link", "add", "tr-e", "netns", neighbour, "type", "veth", "peer", "name", "tr-f", "netns", name)
+        if made.returncode:
+            raise Unavailable(f"a third host cannot be made: {made.stderr.strip()}")
+        for host, device, address in zip((neighbour, name), ("tr-e", "tr-f"), addresses):
+            _ip("-n", host, "addr", "add", f"{address}/24", "dev", device)
+            _ip("-n", host, "link", "set", device, "up")
+        _ip("-n", name, "link", "set", "lo", "up")
+
     def cut(self, host):
         """Takes the host's end of the cable down."""
         _ip("-n", host, "link", "set", self.devices[host], "down")

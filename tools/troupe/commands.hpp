@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/cluster/heartbeat.hpp"
+#include "actors/run/patience.hpp"
 #include "schemas/base/error.hpp"
 #include "tools/troupe/cluster_access.hpp"
 
@@ -80,7 +81,7 @@ struct run_options {
     std::uint64_t gpu_memory_mb = 0;  // see node_choice
     std::vector<std::string> modules; // files of --program, for the nodes that are started
     std::string trace_file;           // file for a Chrome/Perfetto trace of the end of the run
-    duration patience{};              // with a node that answers nothing; 0: as long as it takes
+    duration patience = patience_times{}.give_up; // with a node that answers nothing; 0: no end
 };
 int run(const run_options& options, job_table jobs);
 

@@ -49,6 +49,7 @@ int plan(const plan_options& options, job_table jobs) {
                                 options.all_layers);
     if (!made)
         return report(made.failure());
+    notes.add(nodes->left_out);
     notes.add(made->notes);
     if (options.json) {
         json line = json::parse(made->json).value();

@@ -102,10 +102,11 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
         ->add_option_function<std::uint32_t>(
             "--patience",
             [&run](std::uint32_t given) { run.patience = std::chrono::seconds{given}; },
-            "Seconds after which a node that sends heartbeats, but answers nothing, counts as "
-            "lost; "
-            "a note names it after 10. Without it the run waits.")
-        ->check(CLI::Range(10, 86400));
+            "Seconds after which a node that sends heartbeats over an idle link, but answers "
+            "nothing, counts as lost; a note names it after 10. 0: the run waits for ever.")
+        ->default_str(
+            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(run.patience).count()))
+        ->check(CLI::Range(0, 86400));
     add_device_memory(run_command, run.memory_mb)->excludes(run_cluster);
     add_gpu_memory(run_command, run.gpu_memory_mb)->excludes(run_nodes)->excludes(run_cluster);
     jobs.add_option(run_command);

@@ -140,6 +140,7 @@ int run_job(const run_options& options, job& what, run_nodes& nodes) {
         notes.add(what.notes_on(nodes.devices));
     if (auto ready = what.prepare(nodes.devices); !ready)
         return refuse(options, ready.failure());
+    notes.add(nodes.left_out);
     if (!options.json)
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "actors/cluster/missing_links.hpp"
+#include "tools/troupe/cluster_links.hpp"
 #include "transport/tcp/socket.hpp"
 
 namespace troupe::cli {
@@ -16,6 +18,29 @@ constexpr const char* alone_name = "local"; // of a node without others
 std::string default_devices(const job& of) {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     return of.is_for_one_device() ? "cpu:1" : "cpu:" + std::to_string(cores);
+}
+
+// Takes members out so that all that are left reach each other. Refused if the job then does not fit on them.
+result<void> leave_out_unlinked(std::vector<member_info>& members, const job& of,
+                                run_nodes& nodes) {
+    const auto told = ask_links(nodes.host->runtime(), members);
+    if (!told)
+        return told.failure();
+    const auto pairs = unlinked_pairs(members, *told);
+    const auto left = fewest_to_leave(members, pairs);
+    if (left.empty())
+        return {};
+    nodes.left_out = left_texts(members, pairs, left);
+    std::erase_if(members, [&](const member_info& m) {
+        return std::ranges::find(left, m.node) != left.end();
+    });
+    const auto fits = of.check_place(devices_of(members));
+    if (fits)
+        return {};
+    std::string message = fits.failure().message();
+    for (const std::string& sentence : nodes.left_out)
+        message += "; " + sentence;
+    return error{fits.failure().code(), message};
 }
 
 } // namespace
@@ -78,6 +103,9 @@ result<run_nodes> bring_together(const run_options& options, const job& of, job_
     auto members = nodes.host->members();
     if (!members)
         return members.failure();
+    if (!options.cluster.empty())
+        if (auto ok = leave_out_unlinked(*members, of, nodes); !ok)
+            return ok.failure();
     nodes.devices = devices_of(*members);
     for (const member_info& m : *members)
         if (m.role == peer_role::client && m.name != nodes.host->name())

@@ -17,6 +17,8 @@ struct run_nodes {
     std::unique_ptr<node_host> host;
     std::vector<plan_device> devices; // not empty
     std::vector<std::string> others;  // other runs on these nodes
+    // Sentences on nodes that are left out, as others that are used do not reach them.
+    std::vector<std::string> left_out;
 };
 
 // The devices of `run --nodes` and of `run --devices`, in a run's order; nothing is started.

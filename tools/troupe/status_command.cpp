@@ -1,8 +1,10 @@
 // status: the nodes and devices of a cluster.
 #include <algorithm>
 #include <iostream>
+#include <map>
+#include <set>
 
-#include "actors/cluster/membership.hpp"
+#include "actors/cluster/missing_links.hpp"
 #include "actors/runtime/link_messages.hpp"
 #include "actors/runtime/well_known.hpp"
 #include "schemas/base/json.hpp"
@@ -19,28 +21,68 @@ namespace troupe::cli {
 
 namespace {
 
-struct linked_member {
-    member_info member;
-    std::string
-        over; // what frames to it go over from the node that was asked; empty: that node itself
+// The answer of one node about its cluster.
+struct told_members {
+    std::vector<member_info> members;
+    std::map<node_id, std::string> links; // what frames to each of its peers go over
 };
 
-result<std::vector<linked_member>> read_list(proto::MemberList::Reader list) {
-    const auto members = read_members(list.getMembers());
+result<told_members> read_list(proto::MemberList::Reader list) {
+    auto members = read_members(list.getMembers());
     if (!members)
         return members.failure();
-    const auto links = read_links(list.getLinks());
+    auto links = read_links(list.getLinks());
     if (!links)
         return links.failure();
-    std::vector<linked_member> all;
-    for (const member_info& m : *members) {
-        const auto link = links->find(m.node);
-        all.push_back({m, link != links->end() ? link->second : ""});
-    }
-    return all;
+    return told_members{std::move(*members), std::move(*links)};
 }
 
-result<std::vector<linked_member>> ask_members(const status_options& options) {
+result<told_members> ask(inspector::observer& view, node_id node) {
+    return view.ask<proto::MemberList>({node, well_known::cluster},
+                                       frame_builder<proto::ListMembers>{}, read_list);
+}
+
+std::set<node_id> peers_of(const told_members& told) {
+    std::set<node_id> peers;
+    for (const auto& [peer, over] : told.links)
+        peers.insert(peer);
+    return peers;
+}
+
+struct cluster_state {
+    told_members seen;                // by the node that was asked, by name
+    std::vector<member_info> members; // also those that only others know
+    std::vector<unlinked_pair> apart;
+};
+
+// For questions to all the other nodes, some of which may be out of this process's reach.
+constexpr duration asking_time = std::chrono::seconds{3};
+
+void look_for_pairs(inspector::observer& view, node_id asked, cluster_state& state) {
+    told_peers told{{asked, peers_of(state.seen)}};
+    state.members = state.seen.members;
+    const time_point until = view.time().now() + asking_time;
+    for (std::size_t i = 0; i < state.members.size() && view.time().now() < until; ++i) {
+        const member_info m = state.members[i];
+        if (m.node == asked || m.role != peer_role::member)
+            continue;
+        const auto peer = view.connect(m.address);
+        if (!peer || peer->node != m.node)
+            continue;
+        const auto says = ask(view, m.node);
+        if (!says)
+            continue;
+        told[m.node] = peers_of(*says);
+        for (const member_info& other : says->members)
+            if (std::ranges::find(state.members, other.node, &member_info::node) ==
+                state.members.end())
+                state.members.push_back(other);
+    }
+    std::ranges::sort(state.members, {}, &member_info::name);
+    state.apart = unlinked_pairs(state.members, told);
+}
+
+result<cluster_state> ask_cluster(const status_options& options) {
     const auto access = open_access(options.access, peer_role::observer, options.address);
     if (!access)
         return access.failure();
@@ -53,19 +95,20 @@ result<std::vector<linked_member>> ask_members(const status_options& options) {
         *own.network, own.time, {.self = own.self, .stop = [] { return stop_signals() > 0; }}};
     if (auto started = view.start(); !started)
         return started.failure();
-    auto peer = view.connect(own.address);
+    const auto peer = view.connect(own.address);
     if (!peer)
         return peer.failure();
-    auto members = view.ask<proto::MemberList>({peer->node, well_known::cluster},
-                                               frame_builder<proto::ListMembers>{}, read_list);
-    if (!members)
-        return members;
-    for (linked_member& m : *members)
-        if (m.member.node == peer->node)
-            m.member.address =
+    auto seen = ask(view, peer->node);
+    if (!seen)
+        return seen.failure();
+    for (member_info& m : seen->members)
+        if (m.node == peer->node)
+            m.address =
                 peer->address; // it may listen on all addresses; this one is known to reach it
-    std::ranges::sort(*members, {}, [](const linked_member& m) { return m.member.name; });
-    return members;
+    std::ranges::sort(seen->members, {}, &member_info::name);
+    cluster_state state{.seen = std::move(*seen)};
+    look_for_pairs(view, peer->node, state);
+    return state;
 }
 
 const char* name_of(peer_role role) {
@@ -80,6 +123,10 @@ const char* name_of(peer_role role) {
     return "unknown";
 }
 
+std::string name_in(const std::vector<member_info>& members, node_id node) {
+    return std::ranges::find(members, node, &member_info::node)->name;
+}
+
 // "cpu:0", "cuda:0 (NVIDIA H200, 127 GB to use)"
 std::string described(const json& device) {
     const auto name = device["name"].text().value(), model = device["model"].text().value();
@@ -91,23 +138,29 @@ std::string described(const json& device) {
 } // namespace
 
 int status(const status_options& options) {
-    auto members = ask_members(options);
-    if (!members)
-        return report(members.failure());
+    const auto state = ask_cluster(options);
+    if (!state)
+        return report(state.failure());
     json nodes = json::array();
-    for (const auto& [m, over] : *members) {
+    for (const member_info& m : state->seen.members) {
+        const auto link = state->seen.links.find(m.node);
         json devices = json::array();
         for (const device_info& d : m.devices)
             devices.push_back(
                 {{"name", d.name}, {"memory_bytes", d.memory_bytes}, {"model", d.model}});
-        nodes.push_back({{"name", m.name},
-                         {"address", m.address},
-                         {"role", name_of(m.role)},
-                         {"devices", devices},
-                         {"over", over.empty() ? json(nullptr) : json(over)}});
+        nodes.push_back(
+            {{"name", m.name},
+             {"address", m.address},
+             {"role", name_of(m.role)},
+             {"devices", devices},
+             {"over", link == state->seen.links.end() ? json(nullptr) : json(link->second)}});
     }
+    json apart = json::array();
+    for (const auto& [one, other] : state->apart)
+        apart.push_back(
+            json::array({name_in(state->members, one), name_in(state->members, other)}));
     if (options.json) {
-        std::cout << json{{"nodes", nodes}}.dump() << std::endl;
+        std::cout << json{{"nodes", nodes}, {"apart", apart}}.dump() << std::endl;
         return 0;
     }
     for (const json& n : nodes.items()) {
@@ -119,6 +172,8 @@ int status(const status_options& options) {
             std::cout << "  over " << *over;
         std::cout << '\n';
     }
+    for (const unlinked_pair& pair : state->apart)
+        std::cout << unlinked_text(state->members, pair) << '\n';
     return 0;
 }
 

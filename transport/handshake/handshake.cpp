@@ -7,6 +7,7 @@
 #include <string>
 
 #include "schemas/base/limits.hpp"
+#include "schemas/base/nearest.hpp"
 
 namespace troupe {
 
@@ -166,12 +167,20 @@ std::vector<std::byte> handshake::last_words() const {
 
 // No more can be said: a proof only shows whether it fits.
 error handshake::other_key() const {
-    return {
-        errc::refused,
-        has_key_
-            ? "the keys differ; give both sides the same file by --key FILE, or start both as one "
-              "user without it"
-            : "a key is wanted; give the cluster's by --key FILE"};
+    if (!has_key_)
+        return {errc::refused, "a key is wanted; give the cluster's by --key FILE"};
+    std::vector<std::string> lines; // for the roles of this side's keys
+    for (const auto& role : key_for_)
+        if (role)
+            lines.push_back("'" + std::string{word_of(*role)} + " KEY'");
+    std::ranges::sort(lines);
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    if (lines.empty())
+        return {errc::refused, "the keys differ; give both sides the same file by --key FILE, or "
+                               "start both as one user without it"};
+    return {errc::refused, "the keys differ; the file that the other side gets by --key FILE needs "
+                           "a line " +
+                               alternatives(lines) + " of this side's file"};
 }
 
 const session_secrets& handshake::secrets() const {

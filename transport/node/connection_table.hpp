@@ -31,6 +31,8 @@ enum class connection_phase : std::uint8_t {
 
 // The peer's side, as its hello says.
 struct peer_claims {
+    std::string name; // of itself, before any of it is believed
+    bool has_given_up = false;
     link_routes routes{};
     bool has_other_ucx = false; // another version than this process
     bool seals = false;         // it would seal frames over TCP
@@ -43,7 +45,8 @@ struct peer_connection {
     handshake_side side{};
     connection_phase state = connection_phase::proof;
     std::string target;  // argument of connect()
-    std::string network; // where one that has come in comes from (network_of)
+    std::string host;    // where one that has come in comes from
+    std::string network; // the same, as shares are counted by it (network_of)
     time_point heard_at; // when it began, or its last message came
     time_point deadline;
     std::shared_ptr<peer_state> peer; // set from this side's hello on

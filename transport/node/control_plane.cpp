@@ -23,13 +23,24 @@ error duplicate_error() {
             "the node there still holds an earlier connection of this node; try again"};
 }
 
-error overdue_error(const control_connection& wire, duration waited) {
-    if (!wire.is_connected())
+error overdue_error(const peer_connection& c, const endpoint_options& options) {
+    if (!c.wire->is_connected())
         return {errc::unreachable, "nobody there answers"};
+    const bool is_newcomer = c.side == handshake_side::acceptor;
+    const duration waited = is_newcomer ? options.handshake_timeout : options.connect_timeout;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(waited).count();
+    if (is_newcomer)
+        return {errc::unreachable, "it has not proven the key and said who it is within " +
+                                       std::to_string(seconds) + " s"};
     return {errc::unreachable, "it accepts connections, but has not answered within " +
                                    std::to_string(seconds) +
                                    " s: it is no Troupe node, or it hangs"};
+}
+
+// A newcomer that this node does not take: not one that went by itself, nor one of two connections of a pair.
+bool is_refusal(const peer_connection& c, const error& why) {
+    return c.is_waiting() && c.state < connection_phase::verdict && !c.said.has_given_up &&
+           why.code() != errc::lost;
 }
 
 } // namespace
@@ -104,8 +115,11 @@ control_plane::connection& control_plane::add(file_descriptor socket, handshake_
         std::move(socket), side,
         side == handshake_side::acceptor ? keys.all() : std::vector{*keys.offered_by(self_.role)});
     c.side = side;
-    if (side == handshake_side::acceptor)
-        c.network = network_of(remote_address(c.wire->descriptor()));
+    if (side == handshake_side::acceptor) {
+        const socket_address from = remote_address(c.wire->descriptor());
+        c.host = from.text().substr(0, from.text().rfind(':'));
+        c.network = network_of(from);
+    }
     c.heard_at = options_.links.time->now();
     c.deadline = c.heard_at + timeout;
     connection& added = connections_.add(std::move(c));
@@ -292,7 +306,11 @@ void control_plane::end(std::uint64_t id, const error& why) {
     if (c.first != 0) // the pair cannot do without it
         return end(c.first, error{errc::lost, "a second connection, for frames: " + why.message()});
     if (c.state == phase::proof && c.side == handshake_side::acceptor)
-        ++refused_;
+        ++refused_.unproven;
+    if (options_.log && !is_closing_ && is_refusal(c, why))
+        if (const auto told = refused_.log.refused(c.host, c.said.name, why.message(),
+                                                   options_.links.time->now()))
+            options_.log(*told);
     if (c.peer != nullptr && c.state <= phase::worker)
         c.peer->wired.declined = true; // without its worker's address it was never accepted
     if (c.peer != nullptr)
@@ -318,15 +336,18 @@ void control_plane::expire(time_point now) {
     }
     for (const std::uint64_t id : connections_.expired(now))
         if (const connection* c = connections_.find(id))
-            end(id, c->state == phase::duplicate
-                        ? duplicate_error()
-                        : overdue_error(*c->wire, options_.connect_timeout));
+            end(id, c->state == phase::duplicate ? duplicate_error() : overdue_error(*c, options_));
+    for (const std::string& sentence : refused_.log.due(now))
+        if (options_.log)
+            options_.log(sentence);
 }
 
 std::optional<time_point> control_plane::next_deadline() const {
-    const auto next = connections_.next_deadline();
-    return next && listens_again_at_ ? std::min(next, listens_again_at_)
-                                     : (next ? next : listens_again_at_);
+    std::optional<time_point> next = connections_.next_deadline();
+    for (const auto& other : {listens_again_at_, refused_.log.next_due()})
+        if (other)
+            next = std::min(next.value_or(*other), *other);
+    return next;
 }
 
 } // namespace troupe

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "transport/node/connection_table.hpp"
+#include "transport/node/refusal_log.hpp"
 #include "transport/tcp/poll_set.hpp"
 
 namespace troupe {
@@ -69,7 +70,7 @@ class control_plane {
     void expire(time_point now);
     std::optional<time_point> next_deadline() const;
 
-    std::uint64_t refused() const noexcept { return refused_; }
+    std::uint64_t refused() const noexcept { return refused_.unproven; }
 
   private:
     using connection = peer_connection;
@@ -116,7 +117,10 @@ class control_plane {
     file_descriptor held_; // taken in, and waits for room
     connection_table connections_;
     std::uint64_t next_id_ = first_id + 1;
-    std::uint64_t refused_ = 0;
+    struct {
+        refusal_log log;
+        std::uint64_t unproven = 0;
+    } refused_;
     bool is_closing_ = false;
     bool has_told_of_crowd_ = false;
     bool has_told_of_memory_ = false;

@@ -45,14 +45,10 @@ void control_plane::admit(connection& c, const hello_message& hello) {
         return end(c.id, error{errc::protocol, "a second hello"});
     if (is_closing_)
         return give_up(c, error{errc::refused, "this node is closing"});
+    c.said.name = hello.self.name;
     const auto proven = admitted(hello, c.wire->secrets(), other(c.side));
-    if (!proven) {
-        if (options_.log)
-            options_.log("who calls itself " + hello.self.name + " at " +
-                         remote_address(c.wire->descriptor()).text() +
-                         " is refused: " + proven.failure().message());
+    if (!proven)
         return give_up(c, proven.failure());
-    }
     if (c.side == handshake_side::acceptor)
         say_hello(c);
     peer_state& peer = *c.peer;
@@ -181,6 +177,7 @@ void control_plane::admit(connection& c, const frames_message& frames) {
 }
 
 void control_plane::admit(connection& c, const given_up_message& given_up) {
+    c.said.has_given_up = true;
     end(c.id, error{errc::refused, "it gave up the connection: " + given_up.why});
 }
 

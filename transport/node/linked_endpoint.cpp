@@ -89,6 +89,11 @@ void linked_endpoint::forget(node_id node, actor_number actor) {
         peer->places.remove(actor);
 }
 
+std::uint64_t linked_endpoint::bytes_moved(node_id node) const {
+    const peer_ptr peer = peers_.find(node);
+    return peer != nullptr ? peer->bytes_moved() : 0;
+}
+
 void linked_endpoint::disconnect(node_id node, error why) {
     const peer_ptr peer = peers_.find(node);
     if (peer == nullptr)
@@ -192,6 +197,7 @@ void linked_endpoint::collect() {
     for (auto* arrived : {&streams_.frames, &links_.receiver().frames}) {
         for (auto& [from, data] : *arrived) {
             counters_.add_received(data->bytes());
+            from->bytes_received += data->bytes();
             reports_.add_frame(from->info.node, std::move(data));
         }
         arrived->clear();

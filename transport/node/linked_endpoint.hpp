@@ -40,6 +40,7 @@ class linked_endpoint final : public endpoint, private control_events {
     send_status send(node_id peer, frame_ptr f) override;
     bool expect(node_id peer, frame_place place) override;
     void forget(node_id peer, actor_number actor) override;
+    std::uint64_t bytes_moved(node_id peer) const override;
     void disconnect(node_id peer, error why) override;
     void close() override;
     endpoint_statistics statistics() const override { return counters_.read(); }

@@ -51,6 +51,19 @@ duration network::round_trip_max(node_id a, node_id b) const {
     return faults_between(a, b).delay_max + faults_between(b, a).delay_max + 2 * queued;
 }
 
+std::uint64_t network::bytes_moved(node_id a, node_id b) const {
+    double moved = 0;
+    for (const auto& direction : {std::pair{a, b}, std::pair{b, a}}) {
+        if (const auto taken = bytes_taken_.find(direction); taken != bytes_taken_.end())
+            moved += taken->second;
+        const auto busy = busy_until_.find(direction);
+        if (busy != busy_until_.end() && busy->second > events_.now())
+            moved -= static_cast<double>((busy->second - events_.now()).count()) / 1e9 *
+                     faults_between(direction.first, direction.second).bytes_per_second;
+    }
+    return static_cast<std::uint64_t>(std::max(moved, 0.0));
+}
+
 void network::transmit(packet p) {
     ++statistics.packets_sent;
     const sim_faults& f = faults_between(p.from, p.to);
@@ -59,8 +72,9 @@ void network::transmit(packet p) {
         return;
     }
     duration queued{};
+    const double bytes = static_cast<double>(packet_header_bytes + p.item.bytes);
+    bytes_taken_[{p.from, p.to}] += bytes;
     if (f.bytes_per_second > 0) {
-        const double bytes = static_cast<double>(packet_header_bytes + p.item.bytes);
         time_point& busy = busy_until_[{p.from, p.to}];
         const time_point begin = std::max(busy, events_.now());
         busy = begin + duration{static_cast<std::int64_t>(bytes / f.bytes_per_second * 1e9)};
@@ -96,7 +110,8 @@ namespace {
 
 class sim_endpoint final : public endpoint {
   public:
-    explicit sim_endpoint(std::shared_ptr<sim::host> h) : host_{std::move(h)} {}
+    sim_endpoint(const sim::network& net, std::shared_ptr<sim::host> h)
+        : net_{net}, host_{std::move(h)} {}
     ~sim_endpoint() override { host_->close(); }
 
     result<void> start(endpoint_listener& listener) override { return host_->start(listener); }
@@ -111,11 +126,17 @@ class sim_endpoint final : public endpoint {
         if (named_places* const places = host_->places_of(peer))
             places->remove(actor);
     }
+    std::uint64_t bytes_moved(node_id peer) const override {
+        return host_->places_of(peer) != nullptr
+                   ? net_.bytes_moved(host_->options().self.node, peer)
+                   : 0;
+    }
     void disconnect(node_id peer, error why) override { host_->disconnect(peer, std::move(why)); }
     void close() override { host_->close(); }
     endpoint_statistics statistics() const override { return host_->statistics(); }
 
   private:
+    const sim::network& net_;
     std::shared_ptr<sim::host> host_;
 };
 
@@ -134,7 +155,7 @@ std::unique_ptr<endpoint> sim_network::make_endpoint(sim_node_options options) {
     auto h = std::make_shared<sim::host>(*state_, std::move(options));
     TROUPE_CHECK(state_->hosts.emplace(node, h).second,
                  "node ids are unique in a simulated network");
-    return std::make_unique<sim_endpoint>(std::move(h));
+    return std::make_unique<sim_endpoint>(*state_, std::move(h));
 }
 
 void sim_network::set_faults(const sim_faults& faults) {

@@ -140,7 +140,8 @@ class network {
         : events_{events}, options_{std::move(options)}, random_{options_.seed, 0x73696d6e6574u} {}
 
     void transmit(packet p);
-    duration round_trip_max(node_id a, node_id b) const; // including packets queued now
+    duration round_trip_max(node_id a, node_id b) const;   // including packets queued now
+    std::uint64_t bytes_moved(node_id a, node_id b) const; // packets as far as they have come
     std::uint64_t next_link() noexcept { return ++links_total_; }
     host* host_of(node_id node);
     host* listening_at(const std::string& address);
@@ -162,6 +163,7 @@ class network {
     random_stream random_;
     std::uint64_t links_total_ = 0;
     std::map<std::pair<node_id, node_id>, time_point> busy_until_; // for links with a bandwidth
+    std::map<std::pair<node_id, node_id>, double> bytes_taken_;    // by each direction
 };
 
 } // namespace troupe::sim

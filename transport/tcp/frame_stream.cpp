@@ -1,5 +1,7 @@
 #include "transport/tcp/frame_stream.hpp"
 
+#include "transport/tcp/socket.hpp"
+
 namespace troupe {
 
 frame_stream::frame_stream(send_queue& queue, named_places& places,
@@ -44,6 +46,7 @@ result<std::size_t> frame_stream::receive(std::vector<frame_ptr>& arrived) {
     if (!is_open())
         return std::size_t{0};
     const auto got = receiver_.receive(*connection_, arrived);
+    bytes_received_ += got ? *got : 0;
     std::lock_guard guard{interest_lock_};
     if (got)
         await(!receiver_.is_waiting_for_memory(), awaits_writing_);
@@ -51,6 +54,14 @@ result<std::size_t> frame_stream::receive(std::vector<frame_ptr>& arrived) {
         await(false, false);
     may_await_ = may_await_ && got.ok();
     return got;
+}
+
+// The system takes megabytes before the first has left, which a slow link carries for minutes.
+std::uint64_t frame_stream::bytes_moved() const {
+    std::lock_guard guard{interest_lock_}; // the connection stays
+    const std::uint64_t waiting = may_await_ ? unacknowledged_bytes(connection_->descriptor()) : 0;
+    const std::uint64_t written = sender_.bytes_written();
+    return bytes_received_ + (written > waiting ? written - waiting : 0);
 }
 
 // A descriptor for which nothing is awaited is not watched: the end of its connection would be reported again and again.

@@ -35,6 +35,9 @@ class frame_stream {
     // Appends frames that have arrived; returns the number of bytes read.
     result<std::size_t> receive(std::vector<frame_ptr>& arrived);
 
+    // Any thread; see endpoint::bytes_moved.
+    std::uint64_t bytes_moved() const;
+
     const stream_sender& sender() const noexcept { return sender_; }
     const stream_receiver& receiver() const noexcept { return receiver_; }
     // True if all that was queued has been given to the system.
@@ -48,7 +51,8 @@ class frame_stream {
     poll_set& poll_;
     const std::uint64_t id_;
     std::unique_ptr<byte_stream> connection_;
-    std::mutex interest_lock_; // for what is awaited of the socket
+    std::atomic<std::uint64_t> bytes_received_{0};
+    mutable std::mutex interest_lock_; // for what is awaited of the socket
     bool awaits_reading_ = false;
     bool awaits_writing_ = false;
     bool may_await_ = false; // open, and not failed

@@ -1,8 +1,10 @@
 #include "transport/tcp/socket.hpp"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 
 #include <cerrno>
 #include <charconv>
@@ -253,6 +255,11 @@ result<std::size_t> receive_some(int socket, std::span<const iovec> places) {
         if (errno != EINTR)
             return error{errc::lost, system_text(errno)};
     }
+}
+
+std::uint64_t unacknowledged_bytes(int socket) noexcept {
+    int bytes = 0;
+    return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
 void shut_down_socket(int socket) noexcept {

@@ -59,6 +59,8 @@ file_descriptor accept_from(const file_descriptor& listening);
 // there is nothing to be done now. errc::lost if the connection has ended.
 result<std::size_t> send_some(int socket, std::span<const iovec> pieces);
 result<std::size_t> receive_some(int socket, std::span<const iovec> places);
+// Bytes that the system has taken to send, and the other end has not acknowledged.
+std::uint64_t unacknowledged_bytes(int socket) noexcept;
 // Ends both directions of a connection: who sends or receives on it gets errc::lost.
 void shut_down_socket(int socket) noexcept;
 

@@ -128,6 +128,7 @@ void stream_sender::add(send_queue::entry next) {
 
 bool stream_sender::advance(std::size_t written) {
     bool is_writable = false;
+    bytes_written_.fetch_add(written, std::memory_order_relaxed);
     while (written > 0) {
         outgoing& f = frames_.front();
         const std::size_t left = f.piece(f.pieces_done).size() - f.piece_at;

@@ -45,6 +45,9 @@ class stream_sender {
     bool is_blocked() const noexcept { return is_blocked_.load(std::memory_order_relaxed); }
     // The frames that have been taken from the queue, now or before: the number of the next one.
     std::uint64_t frames() const noexcept { return next_sequence_.load(std::memory_order_relaxed); }
+    std::uint64_t bytes_written() const noexcept {
+        return bytes_written_.load(std::memory_order_relaxed);
+    }
     // None if nothing is being written.
     std::optional<frames_under_way> under_way() const noexcept;
 
@@ -81,6 +84,7 @@ class stream_sender {
     std::atomic<std::uint64_t> next_sequence_{0};
     std::atomic<std::uint64_t> oldest_{0};     // of the frames that are being written
     std::atomic<std::uint64_t> bytes_left_{0}; // of these
+    std::atomic<std::uint64_t> bytes_written_{0};
     std::atomic<bool> is_blocked_{false};
 };
 

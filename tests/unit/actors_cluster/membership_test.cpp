@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_is_waited_for) {
     const node_id run{7};
     time_point now{};
     judge.watch(run, peer_role::client, now);
-    std::vector<double> waited_at, lost_at;
+    std::vector<double> waited_at, back_at, lost_at;
     for (int i = 0; i < 80; ++i) {
         now = now + 500ms;
         if (i == 29) // goes on after 15 s, and is stopped again
@@ -186,9 +186,12 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_is_waited_for) {
         const auto silent = judge.tick(now);
         if (!silent.waiting.empty())
             waited_at.push_back(static_cast<double>(now.ns) / 1e9);
+        if (!silent.back.empty())
+            back_at.push_back(static_cast<double>(now.ns) / 1e9);
         if (!silent.lost.empty())
             lost_at.push_back(static_cast<double>(now.ns) / 1e9);
     }
+    BOOST_TEST(back_at == std::vector<double>{15}, boost::test_tools::per_element());
     BOOST_TEST(waited_at == (std::vector<double>{3.5, 18.5}), boost::test_tools::per_element());
     BOOST_TEST(lost_at == std::vector<double>{35.5}, boost::test_tools::per_element());
 }

@@ -2,7 +2,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/unit/transport/recording_listener.hpp"
-#include "transport/tcp/stream_sender.hpp"
+#include "transport/tcp/frame_stream.hpp"
+#include "transport/tcp/plain_stream.hpp"
 
 using namespace troupe;
 
@@ -117,6 +118,38 @@ BOOST_AUTO_TEST_CASE(one_flush_takes_a_few_megabytes_and_the_next_goes_on) {
     } while (s.sender.flush().is_blocked);
     BOOST_TEST(flushes > 1u);
     BOOST_TEST(s.stream.written == frames * frame_bytes);
+}
+
+// The system takes what it will send later, over a slow link minutes later.
+BOOST_AUTO_TEST_CASE(bytes_that_nobody_reads_have_not_moved) {
+    int ends[2];
+    BOOST_TEST_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+    const file_descriptor reader{ends[1]};
+    poll_set poll;
+    memory_pool pool{1 << 20};
+    const monotonic_time time;
+    send_queue queue{{}};
+    named_places places;
+    queue.open();
+    frame_stream stream{queue, places, {}, {&pool, &time, std::chrono::seconds{1}, {}}, poll, 1};
+    stream.open(std::make_unique<plain_stream>(file_descriptor{ends[0]}));
+    std::size_t bytes = 0;
+    for (std::uint64_t i = 0; i < 100; ++i, bytes += frame_bytes) {
+        const frame_ptr f = numbered_frame(i);
+        queue.push(f, wire::measure(*f).value());
+    }
+    (void)stream.flush();
+    BOOST_TEST(stream.sender().bytes_written() == bytes);
+    BOOST_TEST(stream.bytes_moved() == 0u);
+    std::vector<std::byte> read(bytes);
+    const iovec place{read.data(), read.size()};
+    BOOST_TEST(receive_some(reader.get(), {&place, 1}).value() == bytes);
+    BOOST_TEST(stream.bytes_moved() == bytes);
+    const iovec answer{read.data(), 10};
+    BOOST_TEST(send_some(reader.get(), {&answer, 1}).value() == 10u);
+    std::vector<frame_ptr> arrived;
+    BOOST_TEST(stream.receive(arrived).value() == 10u);
+    BOOST_TEST(stream.bytes_moved() == bytes + 10);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,38 @@
+// Members of one cluster that reach others, but not each other: which pairs they are, and the fewest members that a run does
+// without so that all others reach each other. Plain values: no actor, no time source, no network.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/cluster/membership.hpp"
+
+namespace troupe {
+
+// The peers that each member has links to, as it says; one that has not answered is not in it.
+using told_peers = std::map<node_id, std::set<node_id>>;
+
+// Two members of which one says that it has no link to the other. The first is earlier in the list that they are of.
+using unlinked_pair = std::pair<node_id, node_id>;
+
+// In the order of the list. Runs are left out, as they need no links to each other.
+std::vector<unlinked_pair> unlinked_pairs(const std::vector<member_info>& members,
+                                          const told_peers& told);
+
+// The fewest members, in the order of the list, without which no pair is left. Of several choices it is the one with the
+// fewest devices, then one of members late in the list. In a cluster with hundreds of pairs it may be more than the fewest.
+std::vector<node_id> fewest_to_leave(const std::vector<member_info>& members,
+                                     const std::vector<unlinked_pair>& pairs);
+
+// "node b (HOST:PORT) and node c (HOST:PORT) do not reach each other". Both are in the list.
+std::string unlinked_text(const std::vector<member_info>& members, const unlinked_pair& pair);
+
+// A sentence for each member that a run does without.
+std::vector<std::string> left_texts(const std::vector<member_info>& members,
+                                    const std::vector<unlinked_pair>& pairs,
+                                    const std::vector<node_id>& left);
+
+} // namespace troupe
