@@ -29,8 +29,8 @@ class search_for_fewest {
         std::set<std::size_t> left;
         std::size_t devices;
     };
-    static constexpr int steps_max =
-        5000; // after the first choice: they take a fraction of a second
+    // After the first choice: they take a fraction of a second.
+    static constexpr int steps_max = 5000;
 
     bool is_better(const std::set<std::size_t>& left, std::size_t devices) const {
         return !best_ ||

@@ -72,7 +72,8 @@ BOOST_AUTO_TEST_CASE(nobody_is_taken_for_a_node_whose_identity_is_not_its_own) {
             BOOST_TEST(is_in("has not been proven", why), why);
         }
     }
-    BOOST_TEST(w.wait_for([&] { return sentences == 6; }));
+    BOOST_TEST(sentences ==
+               1); // of those that have come in; the others for the same reason are counted
     BOOST_TEST((a.heard->failures() == std::vector{errc::refused, errc::refused, errc::refused}));
     BOOST_TEST(a.heard->ups().size() == 1u);
     BOOST_TEST(a.heard->downs().empty());

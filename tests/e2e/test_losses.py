@@ -215,6 +215,7 @@ class Losses(TroupeTest):
         for kind, run in runs.items():
             self.eventually(lambda: run.has_milestone(before[kind]) or run.process.poll() is not None, f"{kind} goes on")
             self.assertIsNone(run.process.poll(), run.path.read_text().splitlines()[-1])
+        self.logged(a, "come again", len(runs))
         self.assert_in_the_manual("the run's process is stopped (Ctrl-Z, a machine that sleeps), and goes on within a minute",
                                   dict.fromkeys(runs, Outcome(RUN, AT_ITS_END, said)))
 

@@ -72,19 +72,20 @@ class OwnProgram(Ridge):
 
 
 class ProgramWithFaults(Ridge):
-    """The same, with a setting that has its parts throw, or end their process, at phase 500."""
+    """The same, with a setting that has its parts throw, or end their process, at phase 500, or never come to be."""
 
     def setUp(self):
         super().setUp()
         self.edit("ridge.capnp", (' least squares.");', ' least squares.");\n  fault @1 :Text $A.doc("A call that fails.");'))
         fault = "if (p.number == 500 && fault_ == "
         self.edit("ridge.cpp",
-                  ("#include <cmath>", "#include <cmath>\n#include <csignal>\n#include <stdexcept>"),
+                  ("#include <cmath>", "#include <unistd.h>\n\n#include <cmath>\n#include <csignal>\n#include <stdexcept>"),
                   ("gap_{site.stop.gap},", "gap_{site.stop.gap}, fault_{site.settings.getAs<proto::RidgeSettings>().getFault().cStr()},"),
                   ("const double penalty_, gap_;", "const double penalty_, gap_;\n    const std::string fault_;"),
                   ("const auto j = p.", fault + '"pull")\n            throw std::out_of_range{"no such column"};\n        const auto j = p.'),
                   ("ranges_{site.variables} {}", "ranges_{site.variables}, fault_{site.worker == 0 ? "
-                   'site.settings.getAs<proto::RidgeSettings>().getFault().cStr() : ""} {}'),
+                   'site.settings.getAs<proto::RidgeSettings>().getFault().cStr() : ""} {\n        while (fault_ == "hang")\n'
+                   "            pause();\n    }"),
                   ("const std::vector<number_range> ranges_;", "const std::vector<number_range> ranges_;\n    const std::string fault_;"),
                   ("const auto& x = columns_[p.", fault + '"push")\n            throw std::runtime_error{"no such row"};\n        ' + fault +
                    '"kill")\n            std::raise(SIGKILL);\n        const auto& x = columns_[p.'))
@@ -135,6 +136,15 @@ class ProgramWithFaults(Ridge):
             self.assertEqual(len(list((self.folder / f"saved-{fault}").iterdir())) > 0, True, str(ended))
         self.assertEqual(self.run_on(address, "none").code, 0)
         for process, _ in nodes.values():
+            process.kill()
+
+    def test_nodes_whose_agents_hang_while_their_heartbeats_go_on_are_given_up(self):
+        nodes = self.nodes("ab")
+        ended = self.run_on(nodes["a"][1], "hang", "--patience", 3)
+        self.assertEqual(ended.code, 3, str(ended))
+        self.assertIn("no answer for 3 s, though heartbeats come over an idle link (--patience)", ended.err)
+        for process, _ in nodes.values():
+            self.assertIsNone(process.poll())
             process.kill()
 
     def test_a_part_that_ends_its_process_does_not_end_all_nodes(self):

@@ -37,10 +37,11 @@ error overdue_error(const peer_connection& c, const endpoint_options& options) {
                                    " s: it is no Troupe node, or it hangs"};
 }
 
-// A newcomer that this node does not take: not one that went by itself, nor one of two connections of a pair.
+// A newcomer that this node does not take for what it is: not one that went by itself or for others (say_crowd), nor one of
+// two connections of a pair.
 bool is_refusal(const peer_connection& c, const error& why) {
     return c.is_waiting() && c.state < connection_phase::verdict && !c.said.has_given_up &&
-           why.code() != errc::lost;
+           why.code() != errc::lost && why.code() != errc::exhausted;
 }
 
 } // namespace
@@ -170,13 +171,13 @@ bool control_plane::make_room() {
             c == nullptr || c->state != phase::proof)
             return make_room();
         say_crowd(unfinished, "that has not proven the cluster's key");
-        end(oldest, error{errc::refused, "others wait to prove the key"});
+        end(oldest, error{errc::exhausted, "others wait to prove the key"});
         return true;
     }
     const connection* const silent = connections_.longest_silent();
     if (silent != nullptr && options_.links.time->now() - silent->heard_at >= silence_max) {
         say_crowd(unfinished, "that says nothing");
-        end(silent->id, error{errc::refused, "it says nothing, and others wait"});
+        end(silent->id, error{errc::exhausted, "it says nothing, and others wait"});
         return true;
     }
     const connection* const greedy = connections_.beyond_share(
@@ -184,8 +185,9 @@ bool control_plane::make_room() {
     if (greedy == nullptr)
         return false;
     say_crowd(unfinished, "of those with one address or one narrow key");
-    end(greedy->id, error{errc::refused, "too many from its address, or by its key, are being set "
-                                         "up, and others wait; try again"});
+    end(greedy->id,
+        error{errc::exhausted, "too many from its address, or by its key, are being set "
+                               "up, and others wait; try again"});
     return true;
 }
 
