@@ -1,7 +1,8 @@
-"""Crowds of strangers at the port of a node that has a key: nothing of it changes, and it grows by nothing.
+"""Crowds of strangers at the port of a node that has a key: it answers others meanwhile, and grows by nothing.
 
 TROUPE_STRANGERS=1000000 has so many of them."""
 
+import concurrent.futures
 import os
 import pathlib
 import random
@@ -16,6 +17,7 @@ from support import TroupeTest, main
 
 STRANGERS = int(os.environ.get("TROUPE_STRANGERS", 4000))
 AT_ONCE = 48                    # fewer than a node lets wait, so that the last ones are looked at as well
+PAUSE = 0.002                   # between the pieces of those that are slow, in seconds
 MAGIC = 0xCAFEBABE12345678      # with which UCX 1.13 greets over TCP
 
 
@@ -85,7 +87,7 @@ class Strangers(TroupeTest):
                     s.send(data[piece])
                 except OSError:
                     pass  # it has been closed already
-            time.sleep(0.01 if slow else 0)
+            time.sleep(PAUSE if slow else 0)
         for s in strangers:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no port is left waiting
             s.close()
@@ -108,11 +110,21 @@ class Strangers(TroupeTest):
         come(2000)  # until what is kept for later has its size
         self.eventually(lambda: self.state(node)[1] < 60, "connections are closed")
         memory, files = self.state(node)
-        come(STRANGERS)
+        begun, asked, slowest = time.monotonic(), 0, 0.0
+        with concurrent.futures.ThreadPoolExecutor() as others:
+            coming = others.submit(come, STRANGERS)
+            while not coming.done():
+                before = time.monotonic()
+                status = self.troupe("status", address, "--key", key)
+                self.assertEqual(status.code, 0, str(status))
+                asked, slowest = asked + 1, max(slowest, time.monotonic() - before)
+                concurrent.futures.wait([coming], 0.5)
+            coming.result()
+        rate = STRANGERS / (time.monotonic() - begun)
         self.eventually(lambda: self.state(node)[1] <= files, "connections are closed")
         self.assertLess(self.state(node)[0], memory + 2048)
-        print(f"{STRANGERS} strangers: {memory} kB and {files} files before, {self.state(node)[0]} kB and "
-              f"{self.state(node)[1]} files after")
+        print(f"{STRANGERS} strangers, {rate:.0f} a second: {memory} kB and {files} files before, {self.state(node)[0]} kB "
+              f"and {self.state(node)[1]} files after; {asked} times status meanwhile, in {slowest:.2f} s at most")
         status = self.troupe("status", address, "--key", key)
         self.assertEqual(status.code, 0, str(status))
         self.assertIsNone(node.poll())

@@ -123,7 +123,6 @@ noise_handshake::noise_handshake(noise_side side, const secret_key& key, bytes_v
                                  const secret_key& ephemeral)
     : side_{side}, ephemeral_{ephemeral} {
     TROUPE_CHECK(sodium_init() >= 0, "libsodium starts where there are random bytes");
-    crypto_scalarmult_curve25519_base(raw(ephemeral_public_.data()), raw(bytes_view{ephemeral_}));
     std::memcpy(hash_.data(), protocol_name.data(), protocol_name.size());
     chain_ = hash_;
     mix_hash(prologue);
@@ -167,11 +166,13 @@ std::vector<std::byte> noise_handshake::write(bytes_view text) {
     TROUPE_CHECK(messages_ == (side_ == noise_side::initiator ? 0u : 1u),
                  "the sides of a handshake take turns");
     ++messages_;
-    mix_hash(ephemeral_public_);
-    mix_key(ephemeral_public_);
+    secret_key own_public; // made here, as strangers come who are not answered
+    crypto_scalarmult_curve25519_base(raw(own_public.data()), raw(bytes_view{ephemeral_}));
+    mix_hash(own_public);
+    mix_key(own_public);
     if (side_ == noise_side::responder)
         mix_shared_secret();
-    std::vector<std::byte> out{ephemeral_public_.begin(), ephemeral_public_.end()};
+    std::vector<std::byte> out{own_public.begin(), own_public.end()};
     const auto sealed = noise_cipher{cipher_key_}.seal(text, hash_);
     mix_hash(sealed);
     out.insert(out.end(), sealed.begin(), sealed.end());

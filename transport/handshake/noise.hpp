@@ -83,7 +83,6 @@ class noise_handshake {
 
     noise_side side_;
     secret_key ephemeral_;
-    secret_key ephemeral_public_{};
     secret_key remote_public_{};
     noise_hash chain_{};
     noise_hash hash_{};

@@ -12,7 +12,7 @@ namespace troupe {
 namespace {
 
 constexpr std::uint64_t listening_id = control_plane::first_id;
-constexpr duration listen_pause = std::chrono::milliseconds{100};
+constexpr duration look_pause = std::chrono::milliseconds{100};
 constexpr int accepted_at_once = 16; // afterwards connections that wait get their turn
 // A node goes from message to message in milliseconds; one that has proven the key and says nothing for so long may go.
 constexpr duration silence_max = std::chrono::milliseconds{500};
@@ -48,8 +48,8 @@ bool is_refusal(const peer_connection& c, const error& why) {
 
 control_plane::control_plane(const endpoint_options& options, const socket_address& listen,
                              const link_means& means, control_events& events, poll_set& poll)
-    : options_{options},
-      listen_address_{listen}, means_{means}, events_{events}, poll_{poll}, self_{options.self} {}
+    : options_{options}, listen_address_{listen}, means_{means}, events_{events}, poll_{poll},
+      self_{options.self}, line_{options.handshakes_max} {}
 
 result<void> control_plane::listen() {
     auto opened = listen_on(listen_address_);
@@ -63,8 +63,8 @@ result<void> control_plane::listen() {
 
 void control_plane::stop_listening() {
     listening_ = {};
-    held_ = {};
-    listens_again_at_.reset();
+    line_.clear();
+    looks_again_at_.reset();
     connections_.erase_unfinished(true);
 }
 
@@ -107,7 +107,7 @@ void control_plane::begin_closing() {
 // --- connections
 
 control_plane::connection& control_plane::add(file_descriptor socket, handshake_side side,
-                                              duration timeout) {
+                                              duration timeout, std::string network) {
     const std::uint64_t id = next_id_++;
     const cluster_keys keys = options_.keys->now();
     connection c;
@@ -117,10 +117,10 @@ control_plane::connection& control_plane::add(file_descriptor socket, handshake_
         side == handshake_side::acceptor ? keys.all() : std::vector{*keys.offered_by(self_.role)});
     c.side = side;
     if (side == handshake_side::acceptor) {
-        const socket_address from = remote_address(c.wire->descriptor());
-        c.host = from.text().substr(0, from.text().rfind(':'));
-        c.network = network_of(from);
+        const std::string from = remote_address(c.wire->descriptor()).text();
+        c.host = from.substr(0, from.rfind(':'));
     }
+    c.network = std::move(network);
     c.heard_at = options_.links.time->now();
     c.deadline = c.heard_at + timeout;
     connection& added = connections_.add(std::move(c));
@@ -138,29 +138,36 @@ void control_plane::watch(connection& c, bool is_new) {
     c.polls_for_writing = writing;
 }
 
+// Nobody overtakes another one of its network; those of other networks go by, as there may be room for them.
 void control_plane::accept_waiting() {
     for (int i = 0; i < accepted_at_once; ++i) {
-        if (!held_)
-            held_ = accept_from(listening_);
-        if (!held_) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-                pause_listening();
+        newcomer next{accept_from(listening_), {}};
+        if (!next.socket) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+                poll_.change(listening_.get(), listening_id, readiness::none);
+                looks_again_at_ = options_.links.time->now() + look_pause;
+            }
             return;
         }
-        if (!make_room())
-            return pause_listening(); // this one and those behind it wait in line
-        add(std::move(held_), handshake_side::acceptor, options_.handshake_timeout);
+        next.network = network_of(remote_address(next.socket.get()));
+        if (!line_.has(next.network) && make_room(next.network)) {
+            let_in(std::move(next));
+        } else {
+            line_.add(std::move(next));
+            if (!looks_again_at_)
+                looks_again_at_ = options_.links.time->now() + look_pause;
+        }
     }
 }
 
-void control_plane::pause_listening() {
-    poll_.change(listening_.get(), listening_id, readiness::none);
-    listens_again_at_ = options_.links.time->now() + listen_pause;
+void control_plane::let_in(newcomer next) {
+    add(std::move(next.socket), handshake_side::acceptor, options_.handshake_timeout,
+        std::move(next.network));
 }
 
 // Drops the connection that has waited longest without proof of the key, as nodes with the key prove it at once; where all
 // have proven it, one that has gone no further for long, or one of a crowd that has more than its share.
-bool control_plane::make_room() {
+bool control_plane::make_room(const std::string& network) {
     const std::size_t unfinished = connections_.waiting();
     if (unfinished < options_.handshakes_max)
         return true;
@@ -169,7 +176,7 @@ bool control_plane::make_room() {
         on_ready(oldest); // its proof may have arrived
         if (const connection* c = connections_.find(oldest);
             c == nullptr || c->state != phase::proof)
-            return make_room();
+            return make_room(network);
         say_crowd(unfinished, "that has not proven the cluster's key");
         end(oldest, error{errc::exhausted, "others wait to prove the key"});
         return true;
@@ -180,8 +187,8 @@ bool control_plane::make_room() {
         end(silent->id, error{errc::exhausted, "it says nothing, and others wait"});
         return true;
     }
-    const connection* const greedy = connections_.beyond_share(
-        options_.handshakes_max / shares, network_of(remote_address(held_.get())));
+    const connection* const greedy =
+        connections_.beyond_share(options_.handshakes_max / shares, network);
     if (greedy == nullptr)
         return false;
     say_crowd(unfinished, "of those with one address or one narrow key");
@@ -330,11 +337,13 @@ void control_plane::report_failure(const connection& c, const error& why) {
 // --- time
 
 void control_plane::expire(time_point now) {
-    if (listens_again_at_ && *listens_again_at_ <= now) {
-        listens_again_at_.reset();
+    if (looks_again_at_ && *looks_again_at_ <= now) {
+        looks_again_at_.reset();
         poll_.change(listening_.get(), listening_id, readiness::reading);
-        if (held_)
-            accept_waiting();
+        line_.leave([&](const std::string& network) { return make_room(network); },
+                    [&](newcomer next) { let_in(std::move(next)); });
+        if (!line_.is_empty())
+            looks_again_at_ = now + look_pause;
     }
     for (const std::uint64_t id : connections_.expired(now))
         if (const connection* c = connections_.find(id))
@@ -346,7 +355,7 @@ void control_plane::expire(time_point now) {
 
 std::optional<time_point> control_plane::next_deadline() const {
     std::optional<time_point> next = connections_.next_deadline();
-    for (const auto& other : {listens_again_at_, refused_.log.next_due()})
+    for (const auto& other : {looks_again_at_, refused_.log.next_due()})
         if (other)
             next = std::min(next.value_or(*other), *other);
     return next;

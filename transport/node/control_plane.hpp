@@ -15,6 +15,7 @@
 
 #include "transport/node/connection_table.hpp"
 #include "transport/node/refusal_log.hpp"
+#include "transport/node/waiting_line.hpp"
 #include "transport/tcp/poll_set.hpp"
 
 namespace troupe {
@@ -77,10 +78,11 @@ class control_plane {
     using phase = connection_phase;
 
     void accept_waiting();
-    void pause_listening();
-    bool make_room(); // makes room for another incoming connection
+    void let_in(newcomer next);
+    bool make_room(const std::string& network); // for another incoming connection from there
     void say_crowd(std::size_t unfinished, const std::string& who_goes);
-    connection& add(file_descriptor socket, handshake_side side, duration timeout);
+    connection& add(file_descriptor socket, handshake_side side, duration timeout,
+                    std::string network = {});
     void watch(connection& c, bool is_new = false);
     void admit(connection& c, const hello_message& hello);
     void admit(connection& c, const sight_message& sight);
@@ -112,9 +114,9 @@ class control_plane {
     poll_set& poll_;
     peer_info self_;
     file_descriptor listening_;
-    // Set if the process ran out of descriptors, or all incoming connections that there may be are about to be up.
-    std::optional<time_point> listens_again_at_;
-    file_descriptor held_; // taken in, and waits for room
+    waiting_line line_; // as all incoming connections that there may be are about to be up
+    // When those in line are looked at, and the port is if the process ran out of descriptors.
+    std::optional<time_point> looks_again_at_;
     connection_table connections_;
     std::uint64_t next_id_ = first_id + 1;
     struct {

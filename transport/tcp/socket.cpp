@@ -14,7 +14,9 @@ namespace troupe {
 
 namespace {
 
-constexpr int listen_backlog = 128;
+// Who comes while as many wait to be accepted is not answered, and asks again after a second: so many wait as the system
+// lets (net.core.somaxconn).
+constexpr int listen_backlog = 1 << 16;
 
 std::string system_text(int code) {
     return std::strerror(code);

@@ -57,7 +57,8 @@ result<void> ucx_links::add(const peer_ptr& peer, ucx_context& context) {
                                "limit with ulimit -n"};
     auto created = ucx_worker::create(context);
     if (!created)
-        return context.transport() == ucx_transport::shared_memory
+        return context.transport() == ucx_transport::shared_memory &&
+                       created.failure().code() == errc::io
                    ? no_shared_memory_error(created.failure())
                    : created.failure();
     if (peer->ucx != nullptr) {

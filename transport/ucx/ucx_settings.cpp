@@ -25,7 +25,8 @@ std::vector<ucx_setting> settings_for(ucx_transport over) {
     switch (over) {
     case ucx_transport::shared_memory:
         return {
-            {"TLS", "shm,self"},
+            {"TLS",
+             "posix,sysv,cma,self"}, // those whose addresses can be checked (worker_memory.hpp)
             // Without it shared memory does not report the failure of a peer and is refused. The name is that of the
             // settings that posix and sysv share: by their own names, which the environment knows, it would be ignored.
             {"MM_ERROR_HANDLING", "y"},

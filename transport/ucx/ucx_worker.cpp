@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "schemas/base/check.hpp"
+#include "transport/ucx/worker_memory.hpp"
 
 namespace troupe {
 
@@ -39,6 +40,16 @@ configure(const std::vector<ucx_setting>& settings) {
             return ucx_error(errc::io, status).in("setting " + s.name);
     }
     return config;
+}
+
+result<void> check_own(const std::vector<std::byte>& address) {
+    const auto own = read_worker_address(address);
+    const auto sound = own ? check_memory(*own, *own) : own.failure();
+    if (!sound)
+        return error{errc::refused, "UCX gives a worker an address that this node cannot check (" +
+                                        sound.failure().message() +
+                                        "); let Troupe find UCX 1.13, or give --transport tcp"};
+    return {};
 }
 
 } // namespace
@@ -103,7 +114,8 @@ result<void> ucx_worker::open() {
             "the ones to use in UCX_NET_DEVICES"};
     if (const auto status = ucp_worker_get_efd(worker_, &event_descriptor_); status != UCS_OK)
         return ucx_error(errc::io, status);
-    return {};
+    return context_.transport() == ucx_transport::shared_memory ? check_own(address_)
+                                                                : result<void>{};
 }
 
 ucx_worker::~ucx_worker() {
@@ -122,8 +134,20 @@ void ucx_worker::receive_with(ucp_am_recv_callback_t callback, void* argument) {
                  "the handler is well-formed");
 }
 
+result<void> ucx_worker::check_peer(const std::vector<std::byte>& address) const {
+    const worker_address ours = read_worker_address(address_).value();
+    const auto theirs = read_worker_address(address);
+    if (!theirs)
+        return theirs.failure();
+    const auto alike = check_alike(*theirs, ours);
+    return alike ? check_memory(*theirs, ours) : alike;
+}
+
 result<ucp_ep_h> ucx_worker::connect(const std::vector<std::byte>& address,
                                      ucp_err_handler_cb_t failed, void* argument) {
+    if (context_.transport() == ucx_transport::shared_memory)
+        if (const auto sound = check_peer(address); !sound)
+            return sound.failure().in("the address of its UCX worker is refused");
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;

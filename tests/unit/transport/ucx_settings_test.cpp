@@ -20,9 +20,10 @@ std::string told(ucx_transport over) {
 BOOST_AUTO_TEST_SUITE(settings_of_ucx)
 
 BOOST_AUTO_TEST_CASE(ucx_is_told_of_one_transport_alone) {
-    BOOST_TEST(told(ucx_transport::shared_memory) ==
-               "TLS=shm,self MM_ERROR_HANDLING=y MEMORY_INVALIDATE|CMA_MEMORY_INVALIDATE=y "
-               "RNDV_SCHEME=get_zcopy");
+    BOOST_TEST(
+        told(ucx_transport::shared_memory) ==
+        "TLS=posix,sysv,cma,self MM_ERROR_HANDLING=y MEMORY_INVALIDATE|CMA_MEMORY_INVALIDATE=y "
+        "RNDV_SCHEME=get_zcopy");
     BOOST_TEST(told(ucx_transport::rdma) == "TLS=rc,dc,ud RNDV_SCHEME=get_zcopy");
 }
 
