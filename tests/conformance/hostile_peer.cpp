@@ -85,7 +85,10 @@ hostile_peer::hostile_peer(node_world& w, node& victim, handshake_side side, cla
     worker_->receive_with([](void*, const void*, std::size_t, void*, std::size_t,
                              const ucp_am_recv_param_t*) { return UCS_OK; },
                           nullptr); // what it is sent is dropped, once it makes progress
-    their_worker = exchange<worker_message>(worker_message{worker_->address()}).address;
+    auto address = worker_->address();
+    if (says.alters_its_worker)
+        std::ranges::fill(std::span{address}.subspan(20, 7), std::byte{0xff});
+    their_worker = exchange<worker_message>(worker_message{std::move(address)}).address;
 }
 
 template <class Message>

@@ -54,6 +54,7 @@ class hostile_peer {
         bool names_its_memory = true;                 // else what it never had
         bool sees_memory = true;                      // the victim's
         bool has_lower_id = false;                    // than the victim: the verdict is its
+        bool alters_its_worker = false;               // 7 bytes of the address
         std::optional<node_identity> identity = {};   // in the place of one with such an id
     };
 

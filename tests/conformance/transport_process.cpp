@@ -38,6 +38,21 @@ std::ptrdiff_t descriptors_of_this_process() {
 
 BOOST_AUTO_TEST_SUITE(ucx_transport)
 
+BOOST_AUTO_TEST_CASE(nodes_whose_ucx_writes_addresses_in_another_way_use_tcp_and_say_why) {
+    const environment_variable with_names{"UCX_ADDRESS_DEBUG_INFO", "y"};
+    node_world w{link_transports::automatic};
+    std::vector<std::string> said;
+    node a = w.add_with(
+        {.name = "a", .log = [&](const std::string& sentence) { said.push_back(sentence); }});
+    node b = w.add("b");
+    w.join(b, a);
+    BOOST_TEST(a.heard->ups().back().over == "tcp");
+    a.end->close();
+    BOOST_TEST_REQUIRE(said.size() == 1u);
+    for (const char* part : {"go over TCP", "cannot check (it is not in the format of UCX 1.13)"})
+        BOOST_TEST(said[0].find(part) != std::string::npos, said[0]);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(frames_arrive_though_ucx_announces_the_smallest, World, ucx_worlds) {
     const environment_variable announced_from{"UCX_RNDV_THRESH", "0"};
     World w;

@@ -194,6 +194,18 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
     BOOST_TEST(w.wait_for([&] { return descriptors() <= before; }));
 }
 
+BOOST_AUTO_TEST_CASE(an_altered_worker_address_ends_the_connection_alone) {
+    shm_world w;
+    node a = w.add("a");
+    const hostile_peer liar{w, a, handshake_side::connector, {.alters_its_worker = true}};
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return a.heard->downs().size() == 1; }));
+    BOOST_TEST((a.heard->downs()[0].second == errc::refused));
+    BOOST_TEST(a.heard->last_reason().starts_with("the address of its UCX worker is refused: "));
+    node b = w.add("b");
+    w.join(b, a);
+    BOOST_TEST(a.heard->ups().back().over == "shared memory");
+}
+
 BOOST_AUTO_TEST_CASE(
     a_node_says_that_it_is_alive_while_a_transfer_is_slow_but_not_once_it_is_stuck) {
     shm_world w;
