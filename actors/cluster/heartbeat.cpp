@@ -15,6 +15,7 @@ void heartbeat_judge::heard(node_id node, time_point now) {
     if (found == watched_.end() || now <= found->second.last_heard)
         return;
     found->second.last_heard = now;
+    found->second.is_back = found->second.is_waited_for;
 }
 
 heartbeat_judge::silent_nodes heartbeat_judge::tick(time_point now) {
@@ -28,8 +29,10 @@ heartbeat_judge::silent_nodes heartbeat_judge::tick(time_point now) {
             silent.lost.push_back(node);
         else if (now - its.last_heard > times_.timeout && !std::exchange(its.is_waited_for, true))
             silent.waiting.push_back(node);
-        else if (now - its.last_heard <= times_.timeout && std::exchange(its.is_waited_for, false))
+        else if (std::exchange(its.is_back, false)) {
+            its.is_waited_for = false;
             silent.back.push_back(node);
+        }
     }
     for (const node_id node : silent.lost)
         watched_.erase(node);

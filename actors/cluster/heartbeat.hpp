@@ -49,6 +49,7 @@ class heartbeat_judge {
         duration timeout;
         time_point last_heard;
         bool is_waited_for = false; // it was silent for the time-out of nodes
+        bool is_back = false;       // and has been heard since then
     };
     heartbeat_times times_;
     std::map<node_id, watched> watched_;

@@ -1,6 +1,7 @@
 #include "actors/cluster/missing_links.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 namespace troupe {
@@ -21,7 +22,7 @@ class search_for_fewest {
 
     std::set<std::size_t> run() {
         look({}, 0);
-        return best_->left;
+        return with_those_back_that_reach_all();
     }
 
   private:
@@ -29,16 +30,25 @@ class search_for_fewest {
         std::set<std::size_t> left;
         std::size_t devices;
     };
-    // After the first choice: they take a fraction of a second.
-    static constexpr int steps_max = 5000;
+    // Links looked at after the first choice, in a fraction of a second.
+    static constexpr std::uint64_t work_max = 3'000'000;
 
     bool is_better(const std::set<std::size_t>& left, std::size_t devices) const {
         return !best_ ||
                std::pair{left.size(), devices} < std::pair{best_->left.size(), best_->devices};
     }
 
-    std::vector<std::size_t> missed_by(std::size_t member,
-                                       const std::set<std::size_t>& left) const {
+    // The choice found first may leave some out that lack links to others left out alone.
+    std::set<std::size_t> with_those_back_that_reach_all() const {
+        std::set<std::size_t> left = best_->left;
+        for (const std::size_t member : best_->left)
+            if (std::ranges::includes(left, apart_[member]))
+                left.erase(member);
+        return left;
+    }
+
+    std::vector<std::size_t> missed_by(std::size_t member, const std::set<std::size_t>& left) {
+        work_ += apart_[member].size() + 1;
         std::vector<std::size_t> missed;
         std::ranges::copy_if(apart_[member], std::back_inserter(missed),
                              [&](std::size_t other) { return !left.contains(other); });
@@ -46,7 +56,7 @@ class search_for_fewest {
     }
 
     void look(std::set<std::size_t> left, std::size_t devices) {
-        if (!is_better(left, devices) || (best_ && ++steps_ > steps_max))
+        if (!is_better(left, devices) || (best_ && work_ > work_max))
             return;
         std::size_t chosen = 0;
         std::vector<std::size_t> most;
@@ -73,7 +83,7 @@ class search_for_fewest {
     const std::vector<std::size_t> devices_; // their number, of each member
     std::vector<std::set<std::size_t>> apart_;
     std::optional<choice> best_;
-    int steps_ = 0;
+    std::uint64_t work_ = 0;
 };
 
 const member_info& member_of(const std::vector<member_info>& members, node_id node) {
@@ -134,8 +144,6 @@ std::vector<std::string> left_texts(const std::vector<member_info>& members,
             if ((pair.first == node && !is_left(pair.second)) ||
                 (pair.second == node && !is_left(pair.first)))
                 its.push_back(pair);
-        if (its.empty())
-            continue;
         const std::string name = member_of(members, node).name;
         const std::string more = its.size() == 1 ? ""
                                                  : ", nor do node " + name + " and " +

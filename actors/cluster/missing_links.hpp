@@ -23,7 +23,8 @@ std::vector<unlinked_pair> unlinked_pairs(const std::vector<member_info>& member
                                           const told_peers& told);
 
 // The fewest members, in the order of the list, without which no pair is left. Of several choices it is the one with the
-// fewest devices, then one of members late in the list. In a cluster with hundreds of pairs it may be more than the fewest.
+// fewest devices, then one of members late in the list. With dozens of pairs it may be more than the fewest, but each one
+// that is left out lacks a link to one that is not.
 std::vector<node_id> fewest_to_leave(const std::vector<member_info>& members,
                                      const std::vector<unlinked_pair>& pairs);
 

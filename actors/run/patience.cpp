@@ -17,9 +17,9 @@ std::string seconds_text(duration time) {
 
 // ---- answer_ages ----
 
-void answer_ages::answered(node_id member, time_point now) {
-    if (const auto found = last_answers_.find(member); found != last_answers_.end())
-        found->second = {now, false, found->second.moved};
+void answer_ages::answered(node_id member) {
+    if (const auto found = ages_.find(member); found != ages_.end())
+        found->second = {.moved = found->second.moved};
 }
 
 answer_ages::late_members answer_ages::tick(time_point now,
@@ -28,22 +28,26 @@ answer_ages::late_members answer_ages::tick(time_point now,
     const bool slept = passed > 2 * times_.interval;
     last_tick_ = now;
     late_members late;
-    for (auto& [member, its] : last_answers_) {
+    for (auto& [member, its] : ages_) {
         const std::uint64_t before = std::exchange(its.moved, moved(member));
         const bool is_moving = its.moved >= before + moving_bytes;
-        if (slept)
-            its = {now, false, its.moved};
-        else if (is_moving)
-            its.since = std::min(its.since + passed, now);
-        if (!is_moving)
-            late.idle.push_back(member);
-        if (times_.give_up > duration{} && now - its.since > times_.give_up)
+        if (!its.asked_at || slept) {
+            its.asked_at.reset();
+            if (is_moving)
+                continue;
+            its.asked_at = now;
+            late.due.push_back(member);
+        } else if (is_moving) {
+            its.asked_at = std::min(*its.asked_at + passed, now);
+        } else if (const duration age = now - *its.asked_at;
+                   times_.give_up > duration{} && age > times_.give_up) {
             late.given_up.push_back(member);
-        else if (now - its.since > times_.tell && !std::exchange(its.is_told, true))
+        } else if (age > times_.tell && !std::exchange(its.is_told, true)) {
             late.told.push_back(member);
+        }
     }
     for (const node_id member : late.given_up)
-        last_answers_.erase(member);
+        ages_.erase(member);
     return late;
 }
 
@@ -69,7 +73,7 @@ void patience_actor::expect(proto::Member::Reader member) {
     if (member.getRole() != proto::Role::MEMBER || node == self().node)
         return;
     names_[node] = member.getName();
-    ages_.expect(node, now());
+    ages_.expect(node);
 }
 
 bool patience_actor::is_of_cluster(const frame& f) const {
@@ -97,12 +101,12 @@ void patience_actor::node_lost(proto::NodeLost::Reader body, const frame& f) {
 }
 
 void patience_actor::here(proto::HereIAm::Reader, const frame& f) {
-    ages_.answered(f.from().node, now());
+    ages_.answered(f.from().node);
 }
 
 // A refusal is an answer.
 void patience_actor::on_rejected(proto::Rejected::Reader, const frame& f) {
-    ages_.answered(f.from().node, now());
+    ages_.answered(f.from().node);
 }
 
 void patience_actor::ask(proto::QuestionDue::Reader, const frame&) {
@@ -120,7 +124,7 @@ void patience_actor::ask(proto::QuestionDue::Reader, const frame&) {
                              error{errc::lost, "no answer for " + seconds_text(patience) +
                                                    ", though heartbeats come over an idle link "
                                                    "(--patience)"});
-    for (const node_id node : late.idle)
+    for (const node_id node : late.due)
         send({node, well_known::agent}, frame_builder<proto::AreYouThere>{});
     after(options_.times.interval, frame_builder<proto::QuestionDue>{});
 }

@@ -6,7 +6,8 @@
 //
 // Agents carry out nothing that takes long (actors/agent/role.hpp), and how long the work of a run takes is not judged here.
 // Questions and answers wait behind what else travels between two nodes, over a slow link for minutes. So a member does not
-// age while its link moves messages, and is not asked then: the asker would rest until there is room in a full queue.
+// age while its link moves messages, and is asked once until it answers. Where the queue to a member is full the asker rests
+// until there is room, and judges nobody meanwhile.
 //
 // Threads: answer_ages is a pure value; patience_actor is an actor. Errors: errc::lost, as the reason of the end of a
 // connection.
@@ -35,19 +36,19 @@ struct patience_times {
 // 4 KiB in the default interval, so they alone do not reach it; a link that large messages fill does from 64 kbit/s on.
 inline constexpr std::uint64_t moving_bytes = 16u << 10;
 
-// For how long members have answered nothing while their links were idle.
+// For how long members have owed an answer while their links were idle.
 class answer_ages {
   public:
     explicit answer_ages(const patience_times& times) : times_{times} {}
 
-    // The member is asked from now on.
-    void expect(node_id member, time_point now) { last_answers_.try_emplace(member, age{now}); }
-    void answered(node_id member, time_point now);
-    void forget(node_id member) { last_answers_.erase(member); }
+    // The member is asked from the next tick on.
+    void expect(node_id member) { ages_.try_emplace(member); }
+    void answered(node_id member);
+    void forget(node_id member) { ages_.erase(member); }
 
     // By node id.
     struct late_members {
-        std::vector<node_id> idle;     // their links are: to be asked
+        std::vector<node_id> due;      // to be asked: they owe no answer, and their links are idle
         std::vector<node_id> told;     // late for the first time since their last answer
         std::vector<node_id> given_up; // they are forgotten
     };
@@ -57,13 +58,13 @@ class answer_ages {
 
   private:
     struct age {
-        time_point since;
+        std::optional<time_point> asked_at; // of the question that is not answered yet
         bool is_told = false;
         std::uint64_t moved = 0;
     };
 
     const patience_times times_;
-    std::map<node_id, age> last_answers_;
+    std::map<node_id, age> ages_;
     std::optional<time_point> last_tick_;
 };
 

@@ -1,5 +1,7 @@
 #include "tests/conformance/hostile_peer.hpp"
 
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -61,7 +63,7 @@ void talker::wait_for(const std::function<bool()>& done) {
 
 hostile_peer::hostile_peer(node_world& w, node& victim, handshake_side side, claims says)
     : identity{says.identity ? *says.identity : identity_beside(victim.id, says.has_lower_id)},
-      world_{w}, mark_{own_memory_mark::create().value()},
+      world_{w}, mark_{own_memory_mark::create(identity.node()).value()},
       victim_{resolve(victim.end->address()).value()} {
     control = std::make_unique<control_connection>(
         side == handshake_side::connector ? connected_to(victim) : connected_from(w, victim), side,
@@ -151,7 +153,8 @@ void hostile_peer::send(std::span<const std::byte> header, std::span<const std::
     if (ep_ == nullptr)
         ep_ = worker_
                   ->connect(
-                      their_worker, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr)
+                      their_worker, static_cast<std::uint32_t>(getpid()),
+                      [](void*, ucp_ep_h, ucs_status_t) {}, nullptr)
                   .value();
     ucp_request_param_t params{};
     const auto request = ucp_am_send_nbx(ep_, frame_message, header.data(), header.size(),

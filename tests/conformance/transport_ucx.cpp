@@ -169,7 +169,6 @@ BOOST_AUTO_TEST_CASE(a_control_message_out_of_turn_ends_the_connection) {
 BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
     shm_world w;
     node a = w.add("a");
-    const auto mark = own_memory_mark::create().value();
     const auto before = descriptors();
     for (int i = 0; i < 8; ++i) {
         control_connection c{begin_connect(resolve(a.end->address()).value()).value(),
@@ -183,7 +182,9 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
         };
         advance_until([&] { return c.proven(); });
         hello_message hello{{{}, "other", "127.0.0.1:1"}};
-        hello.identity = node_identity{}.prove(c.secrets().name, handshake_side::connector);
+        const node_identity identity;
+        const auto mark = own_memory_mark::create(identity.node()).value();
+        hello.identity = identity.prove(c.secrets().name, handshake_side::connector);
         hello.memory = mark.where();
         hello.ucx = ucx_here();
         c.send(hello);

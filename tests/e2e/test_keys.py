@@ -72,7 +72,7 @@ class Keys(TroupeTest):
             self.assert_one_line_error(result, 3, address, "the keys differ", "needs a line 'observe KEY' of this side's file")
         node.terminate()
         log = node.communicate()[1]
-        self.assertRegex(log, r"a connection from 127\.0\.0\.1 is refused: the keys differ; .*'member KEY' or 'run KEY'")
+        self.assertRegex(log, r"a connection from 127\.0\.0\.1 is refused: the keys differ; this side's file has 'member KEY', 'run KEY': what is for ")
         self.assertEqual(log.count("is refused"), 1, log)
 
     # ---- files ------------------------------------------------------------------------------------------------------

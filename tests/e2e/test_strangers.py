@@ -17,12 +17,15 @@ from support import TroupeTest, main
 
 STRANGERS = int(os.environ.get("TROUPE_STRANGERS", 4000))
 AT_ONCE = 48                    # fewer than a node lets wait, so that the last ones are looked at as well
+CROWD = "127.0.0.2"             # another address than that of who asks meanwhile
 PAUSE = 0.002                   # between the pieces of those that are slow, in seconds
 MAGIC = 0xCAFEBABE12345678      # with which UCX 1.13 greets over TCP
 
 
-def connected(address):
+def connected(address, origin="127.0.0.1"):
     s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_BIND_ADDRESS_NO_PORT, 1)
+    s.bind((origin, 0))
     s.connect(address)
     return s
 
@@ -78,7 +81,7 @@ class Strangers(TroupeTest):
         }
 
     def crowd(self, address, said, slow):
-        strangers = [connected(address) for _ in said]
+        strangers = [connected(address, CROWD) for _ in said]
         for s in strangers:
             s.setblocking(False)
         for piece in (slice(0, 1), slice(1, 2), slice(2, None)) if slow else (slice(None),):

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 
 #include "tests/fuzz/target.hpp"
@@ -34,13 +35,24 @@ std::unique_ptr<ucx_worker> new_worker() {
     return made;
 }
 
+// The process that an address names as its own; 0 if it cannot be read.
+std::uint32_t process_of(const bytes& address) {
+    constexpr std::uint32_t in_namespace = 1u << 31;
+    std::uint32_t process = 0;
+    if (const auto read = read_worker_address(address))
+        for (const auto& t : read->transports)
+            if (t.name == memory_transport::cma && t.segment.size() >= sizeof process)
+                std::memcpy(&process, t.segment.data(), sizeof process);
+    return process & ~in_namespace;
+}
+
 // One side of a link that sends as soon as it is there. Its worker stays until the process ends, as UCX may abort where one
 // goes while a connection is being set up (ucx_links::drop_worker).
 class side {
   public:
     bool connect(const bytes& address) {
         const auto made = worker.connect(
-            address, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr);
+            address, process_of(address), [](void*, ucp_ep_h, ucs_status_t) {}, nullptr);
         if (!made)
             return false;
         ep_ = *made;
@@ -187,7 +199,7 @@ result<void> check(const bytes& address) {
     if (!theirs)
         return theirs.failure();
     const auto alike = check_alike(*theirs, ours);
-    return alike ? check_memory(*theirs, ours) : alike;
+    return alike ? check_memory(*theirs, ours, process_of(address)) : alike;
 }
 
 } // namespace

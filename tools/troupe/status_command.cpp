@@ -3,11 +3,13 @@
 #include <iostream>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "actors/cluster/missing_links.hpp"
 #include "actors/runtime/link_messages.hpp"
 #include "actors/runtime/well_known.hpp"
 #include "schemas/base/json.hpp"
+#include "schemas/base/nearest.hpp"
 #include "schemas/cluster.capnp.h"
 #include "tools/inspector/observer.hpp"
 #include "tools/inspector/observer_network.hpp"
@@ -53,25 +55,51 @@ struct cluster_state {
     told_members seen;                // by the node that was asked, by name
     std::vector<member_info> members; // also those that only others know
     std::vector<unlinked_pair> apart;
+    std::vector<std::string> unasked; // nodes that did not say which others they reach
 };
 
 // For questions to all the other nodes, some of which may be out of this process's reach.
 constexpr duration asking_time = std::chrono::seconds{3};
+// Nodes that are just joining have links to all others by then.
+constexpr duration joining_time = std::chrono::seconds{1};
 
-void look_for_pairs(inspector::observer& view, node_id asked, cluster_state& state) {
+// The answers of these nodes. Errors: errc::cancelled alone.
+result<told_peers> ask_nodes(inspector::observer& view, const std::set<node_id>& nodes) {
+    told_peers told;
+    for (const node_id node : nodes) {
+        const auto says = ask(view, node);
+        if (says)
+            told[node] = peers_of(*says);
+        else if (says.failure().code() == errc::cancelled)
+            return says.failure();
+    }
+    return told;
+}
+
+result<void> look_for_pairs(inspector::observer& view, node_id asked, cluster_state& state) {
     told_peers told{{asked, peers_of(state.seen)}};
+    std::set<node_id> reached{asked};
     state.members = state.seen.members;
     const time_point until = view.time().now() + asking_time;
-    for (std::size_t i = 0; i < state.members.size() && view.time().now() < until; ++i) {
+    for (std::size_t i = 0; i < state.members.size(); ++i) {
         const member_info m = state.members[i];
         if (m.node == asked || m.role != peer_role::member)
             continue;
+        state.unasked.push_back(m.name); // until it has answered
+        if (view.time().now() >= until)
+            continue;
         const auto peer = view.connect(m.address);
+        if (!peer && peer.failure().code() == errc::cancelled)
+            return peer.failure();
         if (!peer || peer->node != m.node)
             continue;
         const auto says = ask(view, m.node);
+        if (!says && says.failure().code() == errc::cancelled)
+            return says.failure();
         if (!says)
             continue;
+        state.unasked.pop_back();
+        reached.insert(m.node);
         told[m.node] = peers_of(*says);
         for (const member_info& other : says->members)
             if (std::ranges::find(state.members, other.node, &member_info::node) ==
@@ -80,6 +108,14 @@ void look_for_pairs(inspector::observer& view, node_id asked, cluster_state& sta
     }
     std::ranges::sort(state.members, {}, &member_info::name);
     state.apart = unlinked_pairs(state.members, told);
+    if (state.apart.empty())
+        return {};
+    std::this_thread::sleep_for(joining_time);
+    const auto again = ask_nodes(view, reached);
+    if (!again)
+        return again.failure();
+    state.apart = unlinked_pairs(state.members, *again);
+    return {};
 }
 
 result<cluster_state> ask_cluster(const status_options& options) {
@@ -107,7 +143,8 @@ result<cluster_state> ask_cluster(const status_options& options) {
                 peer->address; // it may listen on all addresses; this one is known to reach it
     std::ranges::sort(seen->members, {}, &member_info::name);
     cluster_state state{.seen = std::move(*seen)};
-    look_for_pairs(view, peer->node, state);
+    if (auto looked = look_for_pairs(view, peer->node, state); !looked)
+        return looked.failure();
     return state;
 }
 
@@ -160,7 +197,11 @@ int status(const status_options& options) {
         apart.push_back(
             json::array({name_in(state->members, one), name_in(state->members, other)}));
     if (options.json) {
-        std::cout << json{{"nodes", nodes}, {"apart", apart}}.dump() << std::endl;
+        json unasked = json::array();
+        for (const std::string& name : state->unasked)
+            unasked.push_back(name);
+        std::cout << json{{"nodes", nodes}, {"apart", apart}, {"unasked", unasked}}.dump()
+                  << std::endl;
         return 0;
     }
     for (const json& n : nodes.items()) {
@@ -174,6 +215,9 @@ int status(const status_options& options) {
     }
     for (const unlinked_pair& pair : state->apart)
         std::cout << unlinked_text(state->members, pair) << '\n';
+    if (!state->unasked.empty())
+        std::cout << "not asked which others they reach, as they did not answer here: "
+                  << join(state->unasked) << '\n';
     return 0;
 }
 

@@ -178,9 +178,14 @@ error handshake::other_key() const {
     if (lines.empty())
         return {errc::refused, "the keys differ; give both sides the same file by --key FILE, or "
                                "start both as one user without it"};
-    return {errc::refused, "the keys differ; the file that the other side gets by --key FILE needs "
-                           "a line " +
-                               alternatives(lines) + " of this side's file"};
+    if (side_ == handshake_side::connector)
+        return {errc::refused, "the keys differ; the file that the other side gets by --key FILE "
+                               "needs a line " +
+                                   alternatives(lines) + " of this side's file"};
+    // The other side's role is not known.
+    return {errc::refused, "the keys differ; this side's file has " + join(lines) +
+                               ": what is for the other side's role must be the same line in both "
+                               "files"};
 }
 
 const session_secrets& handshake::secrets() const {

@@ -30,8 +30,11 @@ error overdue_error(const peer_connection& c, const endpoint_options& options) {
     const duration waited = is_newcomer ? options.handshake_timeout : options.connect_timeout;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(waited).count();
     if (is_newcomer)
-        return {errc::unreachable, "it has not proven the key and said who it is within " +
-                                       std::to_string(seconds) + " s"};
+        return {errc::unreachable,
+                (c.state <= connection_phase::hello
+                     ? "it has not proven the key and said who it is within "
+                     : "it has proven the key, but the connection was not set up within ") +
+                    std::to_string(seconds) + " s"};
     return {errc::unreachable, "it accepts connections, but has not answered within " +
                                    std::to_string(seconds) +
                                    " s: it is no Troupe node, or it hangs"};
@@ -153,7 +156,8 @@ void control_plane::accept_waiting() {
         if (!line_.has(next.network) && make_room(next.network)) {
             let_in(std::move(next));
         } else {
-            line_.add(std::move(next));
+            if (!line_.add(std::move(next)))
+                say_crowd(connections_.waiting(), "the last in line of the address of most");
             if (!looks_again_at_)
                 looks_again_at_ = options_.links.time->now() + look_pause;
         }
@@ -177,13 +181,13 @@ bool control_plane::make_room(const std::string& network) {
         if (const connection* c = connections_.find(oldest);
             c == nullptr || c->state != phase::proof)
             return make_room(network);
-        say_crowd(unfinished, "that has not proven the cluster's key");
+        say_crowd(unfinished, "the oldest that has not proven the cluster's key");
         end(oldest, error{errc::exhausted, "others wait to prove the key"});
         return true;
     }
     const connection* const silent = connections_.longest_silent();
     if (silent != nullptr && options_.links.time->now() - silent->heard_at >= silence_max) {
-        say_crowd(unfinished, "that says nothing");
+        say_crowd(unfinished, "the oldest that says nothing");
         end(silent->id, error{errc::exhausted, "it says nothing, and others wait"});
         return true;
     }
@@ -191,7 +195,7 @@ bool control_plane::make_room(const std::string& network) {
         connections_.beyond_share(options_.handshakes_max / shares, network);
     if (greedy == nullptr)
         return false;
-    say_crowd(unfinished, "of those with one address or one narrow key");
+    say_crowd(unfinished, "the oldest of those with one address or one narrow key");
     end(greedy->id,
         error{errc::exhausted, "too many from its address, or by its key, are being set "
                                "up, and others wait; try again"});
@@ -201,7 +205,7 @@ bool control_plane::make_room(const std::string& network) {
 void control_plane::say_crowd(std::size_t unfinished, const std::string& who_goes) {
     if (!std::exchange(has_told_of_crowd_, true) && options_.log)
         options_.log(std::to_string(unfinished) + " connections to " + self_.address +
-                     " are not set up: from now on the oldest " + who_goes +
+                     " are not set up: from now on " + who_goes +
                      " is closed for a new one; see who connects there");
 }
 

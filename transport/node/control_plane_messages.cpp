@@ -66,12 +66,14 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     const link_routes here = routes_for(c);
     if (c.said.has_other_ucx && !(c.said.routes.tcp && here.tcp))
         return end(c.id, other_ucx(hello.ucx));
-    if (c.said.routes.shared_memory && here.shared_memory && is_seen(*hello.memory)) {
+    if (c.said.routes.shared_memory && here.shared_memory && is_seen(*hello.memory, proven->node)) {
         const auto ready = events_.route_found(c.peer, link_route::shared_memory);
         if (!ready && !here.tcp)
             return give_up(c, ready.failure());
         if (!ready)
             say_no_memory(ready.failure());
+        else
+            c.peer->ucx->peers_process = hello.memory->process;
         c.sees_memory = ready.ok();
     }
     c.state = phase::sight;

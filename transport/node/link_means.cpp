@@ -37,12 +37,13 @@ result<void> check_transports(link_transports asked) {
     return {};
 }
 
-result<std::unique_ptr<link_means>> link_means::find(link_transports asked, bool loopback_only) {
+result<std::unique_ptr<link_means>> link_means::find(node_id self, link_transports asked,
+                                                     bool loopback_only) {
     const bool has_rdma = looks_for_rdma(asked, loopback_only) && finds_rdma();
     if (asked == link_transports::rdma && !has_rdma)
         return no_rdma_error(rdma_devices());
     std::unique_ptr<link_means> made{new link_means};
-    auto mark = own_memory_mark::create();
+    auto mark = own_memory_mark::create(self);
     made->routes_ = routes_of(asked, {.loopback_only = loopback_only,
                                       .has_memory_mark = mark.ok(),
                                       .has_rdma_devices = has_rdma});

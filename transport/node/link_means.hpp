@@ -21,7 +21,8 @@ ucx_transport ucx_transport_of(link_route route);
 class link_means {
   public:
     // Also opens the context of the likeliest transport, so that problems of UCX show at once.
-    static result<std::unique_ptr<link_means>> find(link_transports asked, bool loopback_only);
+    static result<std::unique_ptr<link_means>> find(node_id self, link_transports asked,
+                                                    bool loopback_only);
 
     const link_routes& routes() const noexcept { return routes_; }
     std::optional<memory_mark> mark() const;

@@ -40,7 +40,8 @@ result<std::unique_ptr<endpoint>> make_node_endpoint(endpoint_options options) {
                                    " and 8 for each link; raise the limit with ulimit -n"};
     if (options.self.role == peer_role::observer)
         options.transports = link_transports::tcp; // as its peers do
-    auto means = link_means::find(options.transports, listen->is_loopback());
+    auto means =
+        link_means::find(options.identity.node(), options.transports, listen->is_loopback());
     if (!means)
         return means.failure();
     return std::unique_ptr<endpoint>{

@@ -23,7 +23,10 @@ std::optional<std::string> refusal_log::refused(const std::string& host, const s
         ++known->second.more;
         return std::nullopt;
     }
-    if (told_.size() < told_max) {
+    // A stranger may choose the reason by what it says.
+    const auto of_host =
+        std::ranges::count(told_, host, [](const auto& entry) { return entry.first.first; });
+    if (told_.size() < told_max && of_host < reasons_max) {
         told_[from] = {now + interval};
         return (who.empty() ? "a connection from " : "who calls itself " + who + " at ") + host +
                " is refused: " + why;

@@ -16,8 +16,9 @@ namespace troupe {
 
 class refusal_log {
   public:
-    // Addresses, each with a reason, in one minute; all others are counted together.
+    // Addresses, each with a reason, in one minute, and reasons of one address; all others are counted together.
     static constexpr std::size_t told_max = 16;
+    static constexpr std::ptrdiff_t reasons_max = 2;
     static constexpr duration interval = std::chrono::minutes{1};
 
     // A connection from this host has been refused. A sentence if it is the first for a minute; `who` is what the other side

@@ -12,18 +12,20 @@ bool waiting_line::has(const std::string& network) const {
     return std::ranges::find(line_, network, &newcomer::network) != line_.end();
 }
 
-void waiting_line::add(newcomer last) {
+bool waiting_line::add(newcomer last) {
     line_.push_back(std::move(last));
     if (line_.size() <= places_)
-        return;
+        return true;
     std::map<std::string, std::size_t> sizes;
     for (const newcomer& n : line_)
         ++sizes[n.network];
-    const std::string most =
-        std::ranges::max_element(sizes, {}, [](const auto& entry) { return entry.second; })->first;
-    const auto gone = std::find_if(line_.rbegin(), line_.rend(),
-                                   [&](const newcomer& n) { return n.network == most; });
+    // From the end: of networks that have as many the last newcomer goes.
+    const auto gone =
+        std::max_element(line_.rbegin(), line_.rend(), [&](const newcomer& a, const newcomer& b) {
+            return sizes[a.network] < sizes[b.network];
+        });
     line_.erase(std::prev(gone.base()));
+    return false;
 }
 
 void waiting_line::leave(const std::function<bool(const std::string&)>& has_room,

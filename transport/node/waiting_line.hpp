@@ -24,7 +24,8 @@ class waiting_line {
 
     bool is_empty() const noexcept { return line_.empty(); }
     bool has(const std::string& network) const;
-    void add(newcomer last);
+    // False if there was one too many, who has gone.
+    bool add(newcomer last);
     // Takes out those for whose network there is room; `has_room` is asked again after each of them, and not again about a
     // network that has none.
     void leave(const std::function<bool(const std::string&)>& has_room,

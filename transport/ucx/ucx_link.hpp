@@ -49,6 +49,7 @@ struct frame_arrivals {
 struct ucx_link {
     std::unique_ptr<ucx_worker> worker;  // null once UCX has let it go
     std::vector<std::byte> peers_worker; // the address of the peer's worker
+    std::uint32_t peers_process = 0;     // that has its memory mark, where memory is shared
     ucp_ep_h ep = nullptr;               // set from connect() until it is disconnected
     link_state state = link_state::early;
     time_point worker_goes_by;

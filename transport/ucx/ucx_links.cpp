@@ -75,7 +75,8 @@ result<void> ucx_links::add(const peer_ptr& peer, ucx_context& context) {
 }
 
 result<void> ucx_links::connect(peer_state& peer) {
-    const auto ep = peer.ucx->worker->connect(peer.ucx->peers_worker, &ucx_failed, &peer);
+    const auto ep = peer.ucx->worker->connect(peer.ucx->peers_worker, peer.ucx->peers_process,
+                                              &ucx_failed, &peer);
     if (!ep)
         return ep.failure();
     peer.ucx->ep = *ep;

@@ -1,6 +1,7 @@
 #include "transport/ucx/ucx_worker.hpp"
 
 #include <ucs/debug/log_def.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -44,7 +45,8 @@ configure(const std::vector<ucx_setting>& settings) {
 
 result<void> check_own(const std::vector<std::byte>& address) {
     const auto own = read_worker_address(address);
-    const auto sound = own ? check_memory(*own, *own) : own.failure();
+    const auto sound =
+        own ? check_memory(*own, *own, static_cast<std::uint32_t>(getpid())) : own.failure();
     if (!sound)
         return error{errc::refused, "UCX gives a worker an address that this node cannot check (" +
                                         sound.failure().message() +
@@ -134,19 +136,20 @@ void ucx_worker::receive_with(ucp_am_recv_callback_t callback, void* argument) {
                  "the handler is well-formed");
 }
 
-result<void> ucx_worker::check_peer(const std::vector<std::byte>& address) const {
+result<void> ucx_worker::check_peer(const std::vector<std::byte>& address,
+                                    std::uint32_t process) const {
     const worker_address ours = read_worker_address(address_).value();
     const auto theirs = read_worker_address(address);
     if (!theirs)
         return theirs.failure();
     const auto alike = check_alike(*theirs, ours);
-    return alike ? check_memory(*theirs, ours) : alike;
+    return alike ? check_memory(*theirs, ours, process) : alike;
 }
 
-result<ucp_ep_h> ucx_worker::connect(const std::vector<std::byte>& address,
+result<ucp_ep_h> ucx_worker::connect(const std::vector<std::byte>& address, std::uint32_t process,
                                      ucp_err_handler_cb_t failed, void* argument) {
     if (context_.transport() == ucx_transport::shared_memory)
-        if (const auto sound = check_peer(address); !sound)
+        if (const auto sound = check_peer(address, process); !sound)
             return sound.failure().in("the address of its UCX worker is refused");
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |

@@ -62,10 +62,11 @@ class ucx_worker {
 
     void receive_with(ucp_am_recv_callback_t callback, void* argument);
 
-    // Connects an endpoint to the worker at `address`; `failed` is called during progress when the peer is lost.
-    // errc::refused for an address over shared memory that UCX may not survive (README.md).
-    result<ucp_ep_h> connect(const std::vector<std::byte>& address, ucp_err_handler_cb_t failed,
-                             void* argument);
+    // Connects an endpoint to the worker at `address`, of this process of the machine where memory is shared; `failed` is
+    // called during progress when the peer is lost. errc::refused for an address over shared memory that UCX may not survive
+    // (README.md).
+    result<ucp_ep_h> connect(const std::vector<std::byte>& address, std::uint32_t process,
+                             ucp_err_handler_cb_t failed, void* argument);
     // UCX's description of an endpoint, available from connect() on.
     std::string printed(ucp_ep_h ep) const;
     // Sets *is_wired, which must outlive the endpoint, once the connection is set up in both directions.
@@ -90,7 +91,7 @@ class ucx_worker {
   private:
     explicit ucx_worker(ucx_context& context) : context_{context} {}
     result<void> open();
-    result<void> check_peer(const std::vector<std::byte>& address) const;
+    result<void> check_peer(const std::vector<std::byte>& address, std::uint32_t process) const;
 
     ucx_context& context_;
     ucp_worker_h worker_ = nullptr;

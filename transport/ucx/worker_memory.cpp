@@ -104,9 +104,10 @@ error refused_memory(std::string what) {
 
 } // namespace
 
-result<void> check_memory(const worker_address& theirs, const worker_address& ours) {
+result<void> check_memory(const worker_address& theirs, const worker_address& ours,
+                          std::uint32_t process) {
     TROUPE_CHECK(theirs.transports.size() == ours.transports.size(), "the addresses are alike");
-    std::optional<std::int64_t> process;
+    bool names_some = false;
     for (std::size_t i = 0; i < ours.transports.size(); ++i) {
         if (ours.transports[i].name == memory_transport::self)
             continue; // has no memory that others reach
@@ -117,11 +118,11 @@ result<void> check_memory(const worker_address& theirs, const worker_address& ou
         if (memory->bytes != own->bytes || memory->way != own->way ||
             !std::ranges::equal(memory->space, own->space))
             return refused_memory("it names memory of another size or kind than this node's");
-        if (process.value_or(memory->process) != memory->process)
-            return refused_memory("it names memory of several processes");
-        process = memory->process;
+        if (memory->process != process)
+            return refused_memory("it names memory of another process");
+        names_some = true;
     }
-    return process ? result<void>{} : refused_memory("it names no memory");
+    return names_some ? result<void>{} : refused_memory("it names no memory");
 }
 
 } // namespace troupe

@@ -6,8 +6,10 @@
 
 namespace troupe {
 
-// Refuses what is not there, not of one process and of this user, or not of the kind and size of what `ours` names, an
-// address that is alike (check_alike). Nothing is opened. Errors: errc::refused, with what is wrong in a part of a sentence.
-result<void> check_memory(const worker_address& theirs, const worker_address& ours);
+// Refuses what is not there, not of this process and of this user, or not of the kind and size of what `ours` names, an
+// address that is alike (check_alike). `process` is the peer's, by its memory mark. Nothing is opened. Errors:
+// errc::refused, with what is wrong in a part of a sentence.
+result<void> check_memory(const worker_address& theirs, const worker_address& ours,
+                          std::uint32_t process);
 
 } // namespace troupe

@@ -196,4 +196,18 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_is_waited_for) {
     BOOST_TEST(lost_at == std::vector<double>{35.5}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_slept_says_of_no_run_that_it_is_back_before_it_is_heard) {
+    heartbeat_judge judge{{.interval = 500ms, .timeout = 3s, .run_timeout = 60s}};
+    const node_id run{7};
+    time_point now{};
+    judge.watch(run, peer_role::client, now);
+    for (int i = 0; i < 10; ++i)
+        (void)judge.tick(now = now + 500ms); // the run is waited for
+    (void)judge.tick(now = now + 30s);
+    for (int i = 0; i < 4; ++i)
+        BOOST_TEST(judge.tick(now = now + 500ms).back.empty());
+    judge.heard(run, now = now + 100ms);
+    BOOST_TEST((judge.tick(now = now + 400ms).back == std::vector{run}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

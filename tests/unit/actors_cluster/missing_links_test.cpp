@@ -92,6 +92,34 @@ BOOST_AUTO_TEST_CASE(it_is_found_soon_in_large_clusters) {
     BOOST_TEST(fewest_to_leave(members, pairs).size() == 42u);
 }
 
+// Where hubs have four arms of two members each, the choice found first is not the best.
+BOOST_AUTO_TEST_CASE(nobody_is_left_out_who_reaches_all_that_are_used) {
+    std::vector<member_info> members;
+    std::vector<unlinked_pair> pairs;
+    const auto add = [&] {
+        members.push_back({.node = node_id{members.size() + 1}, .name = "x", .address = ""});
+        return members.back().node;
+    };
+    for (int hubs = 0; hubs < 16; ++hubs) {
+        const node_id hub = add();
+        for (int arms = 0; arms < 4; ++arms) {
+            const node_id arm = add();
+            pairs.emplace_back(hub, arm);
+            for (int leaves = 0; leaves < 2; ++leaves)
+                pairs.emplace_back(arm, add());
+        }
+    }
+    const auto left = fewest_to_leave(members, pairs);
+    const auto is_left = [&](node_id node) { return std::ranges::count(left, node) > 0; };
+    for (const auto& [one, other] : pairs)
+        BOOST_TEST((is_left(one) || is_left(other)));
+    for (const node_id node : left)
+        BOOST_TEST(std::ranges::any_of(pairs, [&](const unlinked_pair& pair) {
+            return (pair.first == node && !is_left(pair.second)) ||
+                   (pair.second == node && !is_left(pair.first));
+        }));
+}
+
 BOOST_AUTO_TEST_CASE(a_sentence_names_who_is_left_out_and_whom_it_does_not_reach) {
     const auto members = members_of("abcd");
     const std::vector pairs{between('b', 'c')};

@@ -47,6 +47,15 @@ BOOST_AUTO_TEST_CASE(another_address_and_another_reason_are_told_at_once) {
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(nobody_keeps_others_from_being_told_of_by_many_reasons) {
+    refusal_log log;
+    int told = 0;
+    for (int i = 0; i < 1000; ++i)
+        told += log.refused("10.0.0.7", "", "speaks version " + std::to_string(i), begin) ? 1 : 0;
+    BOOST_TEST(told == refusal_log::reasons_max);
+    BOOST_TEST(log.refused("10.0.0.8", "", key, begin).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_crowd_of_many_addresses_is_counted_as_one) {
     refusal_log log;
     std::size_t told = 0;

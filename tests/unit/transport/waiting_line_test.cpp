@@ -63,6 +63,13 @@ BOOST_AUTO_TEST_CASE(newcomers_leave_in_their_order_and_go_by_those_of_a_full_ne
     BOOST_TEST(line.is_empty());
 }
 
+BOOST_AUTO_TEST_CASE(of_networks_with_as_many_the_last_newcomer_goes) {
+    line_of line{2};
+    for (const char* name : {"b1", "a1", "c1"})
+        line.add(name);
+    BOOST_TEST(line.leave("abc") == "b1 a1");
+}
+
 BOOST_AUTO_TEST_CASE(of_one_too_many_the_last_of_the_largest_network_goes) {
     line_of line{3};
     for (const char* name : {"a1", "b1", "a2", "a3", "c1"}) // a3 for itself, a2 for c1

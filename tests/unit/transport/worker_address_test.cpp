@@ -1,5 +1,7 @@
 #include "transport/ucx/worker_address.hpp"
 
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -25,9 +27,13 @@ struct pair {
     std::unique_ptr<ucx_worker> peers = ucx_worker::create(*context).value();
 };
 
-std::string refusal(const pair& p, const bytes& address) {
+std::uint32_t this_process() {
+    return static_cast<std::uint32_t>(getpid());
+}
+
+std::string refusal(const pair& p, const bytes& address, std::uint32_t process = this_process()) {
     const auto ep = p.ours->connect(
-        address, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr);
+        address, process, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr);
     BOOST_TEST_REQUIRE(!ep.ok());
     BOOST_TEST((ep.failure().code() == errc::refused));
     return ep.failure().message();
@@ -59,7 +65,8 @@ BOOST_AUTO_TEST_CASE(an_address_of_ucx_is_read_to_its_last_byte) {
     const auto& last = read.transports.back().segment;
     BOOST_TEST(place_of(address, last) + last.size() == address.size());
     BOOST_TEST(check_alike(read, read_worker_address(p.ours->address()).value()).ok());
-    BOOST_TEST(check_memory(read, read_worker_address(p.ours->address()).value()).ok());
+    BOOST_TEST(
+        check_memory(read, read_worker_address(p.ours->address()).value(), this_process()).ok());
 }
 
 BOOST_AUTO_TEST_CASE(an_address_that_ends_early_or_goes_on_is_not_read) {
@@ -85,8 +92,8 @@ BOOST_AUTO_TEST_CASE(any_bit_but_those_of_a_workers_id_makes_another_address_tha
             altered[at] ^= std::byte{1} << bit;
             const auto read = read_worker_address(altered);
             const auto ours = read_worker_address(p.ours->address()).value();
-            const bool is_taken =
-                read.ok() && check_alike(*read, ours).ok() && check_memory(*read, ours).ok();
+            const bool is_taken = read.ok() && check_alike(*read, ours).ok() &&
+                                  check_memory(*read, ours, this_process()).ok();
             BOOST_TEST(is_taken == is_id, at << " bit " << bit);
         }
 }
@@ -98,6 +105,12 @@ BOOST_AUTO_TEST_CASE(an_altered_worker_address_ends_no_process) {
         altered[at] = std::byte{0xff};
     BOOST_TEST(refusal(p, altered).starts_with("the address of its UCX worker is refused: it "));
     BOOST_TEST(refusal(p, {}).find("format of UCX") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_another_process_than_the_peers_is_refused) {
+    const pair p;
+    BOOST_TEST(refusal(p, p.peers->address(), static_cast<std::uint32_t>(getppid())) ==
+               "the address of its UCX worker is refused: it names memory of another process");
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_is_not_connected_to_itself) {
