@@ -3,6 +3,7 @@
 import collections
 import json
 import re
+import shutil
 import signal
 import subprocess
 
@@ -108,8 +109,12 @@ class Losses(TroupeTest):
 
     def look_into_hang(self):
         last = "".join(f"{kind}: exit code {run.process.poll()}, {run.events()[-1:]}\n" for kind, run in self.runs.items())
-        actors = subprocess.run([TROUPE, "inspect", self.address, "actors"], capture_output=True, text=True, timeout=60)
-        return last + actors.stdout + actors.stderr
+        commands = [[TROUPE, "inspect", self.address, "actors"]]
+        if shutil.which("gdb"):
+            hanging = [run.process.pid for run in self.runs.values() if run.process.poll() is None][:1]
+            commands += [["gdb", "-batch", "-ex", "thread apply all backtrace", "-p", str(pid)] for pid in hanging]
+        return last + "".join(subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+                              for command in commands)
 
     def signal_runs(self, runs, number):
         """The number of events of each before."""
