@@ -77,8 +77,8 @@ result<run_nodes> bring_together(const run_options& options, const job& of, job_
             return listen.failure().in("--cluster");
         if (options.access.key_file.empty() && !resolve(*listen)->is_loopback())
             return error{errc::usage, "--cluster: " + options.cluster +
-                                          " is another machine, whose nodes want the cluster's "
-                                          "key; give it by --key FILE"};
+                                          " is an address that other machines reach, whose "
+                                          "nodes want the cluster's key; give it by --key FILE"};
         host.node.listen = *listen;
     }
     if (options.nodes > 0) {

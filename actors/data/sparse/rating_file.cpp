@@ -111,9 +111,28 @@ std::string why_no_fields(std::string_view line, separator between) {
            "semicolons, commas or blanks";
 }
 
-std::string no_number(std::string_view what, std::string_view written) {
-    return "the " + std::string{what} + " " + quoted(written) + " is not a whole number; give " +
-           std::string{what} + "s numbers";
+// Why this is no user or no item, or empty.
+std::string why_no_id(std::string_view what, std::string_view written) {
+    const std::string numbers = std::string{what} + "s numbers";
+    const auto because = [&](const std::string& why) {
+        return "the " + std::string{what} + " " + quoted(written) + " " + why;
+    };
+    const bool are_digits = !written.empty() && std::ranges::all_of(written, [](char c) {
+        return c >= '0' && c <= '9';
+    });
+    if (are_digits && written.size() > 1 && written.front() == '0')
+        return because("begins with a zero, which a number does not keep; give " + numbers +
+                       " that begin with none");
+    if (whole_number(written))
+        return {};
+    if (are_digits)
+        return because("is beyond 2^64 - 1; give " + numbers + " from 0 on");
+    if (written.starts_with('-') && text_number(written))
+        return because("is below 0; give " + numbers + " from 0 on");
+    if (text_number(written))
+        return because("is not a whole number; write it without a point, with pandas by "
+                       "astype(int)");
+    return because("is not a whole number; give " + numbers);
 }
 
 // Whether a rating and what is behind it are a time and a rating instead. Seconds are that many since 1973.
@@ -130,11 +149,10 @@ std::string parse_rating(std::string_view line, separator between, bool has_name
     const rating_fields fields = fields_of(line, between);
     if (!fields.are_there)
         return why_no_fields(line, between);
-    const auto user = whole_number(fields.user), item = whole_number(fields.item);
-    if (!user)
-        return no_number("user", fields.user);
-    if (!item)
-        return no_number("item", fields.item);
+    if (std::string why = why_no_id("user", fields.user); !why.empty())
+        return why;
+    if (std::string why = why_no_id("item", fields.item); !why.empty())
+        return why;
     const auto value = text_in_float_range(fields.value);
     if (!value)
         return "the rating: " + why_no_number(fields.value, if_large);
@@ -144,7 +162,7 @@ std::string parse_rating(std::string_view line, separator between, bool has_name
     if (!fields.rest.empty() && !is_time(fields.rest, has_names))
         return quoted(fields.rest) +
                " behind the rating is no time, such as 978300760 or 2000-12-31; leave it out";
-    to = {*user, *item, *value};
+    to = {*whole_number(fields.user), *whole_number(fields.item), *value};
     return {};
 }
 

@@ -95,6 +95,7 @@ BOOST_AUTO_TEST_CASE(pairs_in_one_file) {
             {"bars", "cat\tKatze\ndog ||| Hund\n", "", "line 2: no tab between two sentences"},
             {"Latin-1", "cat\tKatze\nowl\tK\xe4uzchen\n", "",
              "line 2: the byte 0xe4 is not UTF-8; convert the text, as by iconv -f latin1"},
+            {"cut off", "caf\xc3\xa9\tKaffee \xc3\n", "", "though the text before it is"},
             {"Windows-1252", "cat\t\x84Katze\x93\n", "", "iconv -f cp1252 -t utf-8"},
             {"a NUL byte", std::string{"cat\tKat\0ze\n", 11}, "", "line 1: a NUL byte"},
             {"UTF-16", utf16("cat\tKatze\n", "\xff\xfe"), "", "in UTF-16; convert it by iconv"},
