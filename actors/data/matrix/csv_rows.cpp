@@ -17,6 +17,7 @@ namespace troupe {
 
 namespace {
 
+constexpr std::size_t float64_digits = 17;
 constexpr std::size_t columns_shown_max = 8;
 constexpr std::size_t rows_to_guess_by = 50;
 constexpr std::uint64_t lines_of_record_max = 1000; // each of which is looked at once more
@@ -244,6 +245,12 @@ std::vector<std::string> csv_rows::notes() const {
                                               "columns, or header: no if not"));
     if (!name_before_number_.empty())
         all.push_back(name_before_number_);
+    for (std::size_t cell = 0; cell < long_.size(); ++cell)
+        if (const long_numbers& its = long_[cell]; its.have_one_value && !its.have_one_text)
+            all.push_back(column_name(cell) + ": its numbers, such as " +
+                          printable(its.first, limits::name_bytes_max) +
+                          ", differ by less than float64 can tell; subtract from all of them "
+                          "what they have in common");
     const std::vector<std::string>& names = form_.column_names;
     const bool is_index =
         names.size() > 1 && (names.front().empty() || names.front() == "Unnamed: 0");
@@ -278,6 +285,15 @@ error csv_rows::wrong_width(std::size_t numbers) const {
                 "; give every row as many");
 }
 
+void csv_rows::look_at_long(std::size_t cell, std::string_view written, double number) {
+    long_.resize(width_);
+    long_numbers& its = long_[cell];
+    if (its.first.empty())
+        its = {.first = std::string{written}, .value = number};
+    its.have_one_text = its.have_one_text && its.first == written;
+    its.have_one_value = its.have_one_value && its.value == number;
+}
+
 result<bool> csv_rows::append_row(row_block& to) {
     const auto record = next_record();
     if (!record)
@@ -294,6 +310,8 @@ result<bool> csv_rows::append_row(row_block& to) {
             const bool is_target = cell == target_;
             if (!number || (!is_target && !std::isfinite(static_cast<float>(*number))))
                 return wrong_number(cell, written);
+            if (written.size() > float64_digits)
+                look_at_long(cell, written, *number);
             (is_target ? to.targets : to.values).push_back(*number);
         }
         first = end + 1;

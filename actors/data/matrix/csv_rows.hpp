@@ -49,6 +49,14 @@ class csv_rows final : public table_rows {
     bool is_passed_over(std::size_t cell) const noexcept {
         return cell == target_ && !settings_.needs_target_column;
     }
+    // Numbers of a column that are written with more digits than float64 has.
+    struct long_numbers {
+        std::string first; // empty: there is none
+        double value = 0;
+        bool have_one_text = true;
+        bool have_one_value = true;
+    };
+    void look_at_long(std::size_t cell, std::string_view written, double number);
     std::string column_name(std::size_t cell) const;
     error wrong_number(std::size_t cell, std::string_view text) const;
     error wrong_width(std::size_t numbers) const;
@@ -59,6 +67,7 @@ class csv_rows final : public table_rows {
     table_form form_;
     std::string doubt_;
     std::string name_before_number_; // the note on a target column that could be meant by number
+    std::vector<long_numbers> long_; // by cell, of all rows so far; empty: there are none
     char separator_ = '\0';          // until the first line has been read
     bool has_header_ = false;
     std::size_t width_ = 0;             // the target included

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "actors/data/files/zip_member.hpp"
 #include "actors/data/matrix/csv_rows.hpp"
@@ -105,15 +106,18 @@ result<matrix_source> open_matrix(const matrix_settings& settings) {
             return with_key(features, rows.failure());
         matrix_source source{std::move(*rows)};
         source.key_ = features.key;
+        const bool has_labels = source.shape_.has_targets;
+        if (auto done = source.survey(settings, targets.path.empty() && has_labels); !done)
+            return done.failure();
+        // The rows have notes on what has been read of them.
+        const std::vector<std::string> surveyed = std::exchange(source.notes_, {});
         add_notes(source.rows_->notes(), features, source.notes_);
         add_notes(std::move(own.notes), targets, source.notes_);
-        if (!targets.path.empty() && source.shape_.has_targets)
+        if (!targets.path.empty() && has_labels)
             add_notes(
                 {features.path + ": its labels are not used, as targets come from " + targets.path},
                 features, source.notes_);
-        if (auto done = source.survey(settings, targets.path.empty() && source.shape_.has_targets);
-            !done)
-            return done.failure();
+        source.notes_.insert(source.notes_.end(), surveyed.begin(), surveyed.end());
         if (targets.path.empty())
             return source;
         if (own.values.size() != source.shape_.rows)

@@ -96,6 +96,19 @@ BOOST_AUTO_TEST_CASE(a_number_that_is_the_name_of_another_column_is_noted) {
     BOOST_TEST((same.ok() && same->notes().empty()));
 }
 
+BOOST_AUTO_TEST_CASE(numbers_that_differ_by_less_than_float64_holds_are_noted) {
+    const auto close = open_matrix(csv("t,y\n1700000000.000000001,1\n1700000000.000000002,2\n"));
+    BOOST_REQUIRE((close.ok() && !close->notes().empty()));
+    BOOST_TEST(close->notes().front() ==
+               "column 0 (t): its numbers, such as 1700000000.000000001, differ by less than "
+               "float64 can tell; subtract from all of them what they have in common");
+    for (const char* rows : {"1.000000000000000000e+00,1\n2.000000000000000000e+00,2\n",
+                             "1.000000000000000000e+00,1\n1.000000000000000000e+00,2\n"}) {
+        const auto apart = open_matrix(csv(std::string{"t,y\n"} + rows));
+        BOOST_TEST((apart.ok() && apart->notes().empty()));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(target_columns_that_are_not_there_are_refused_with_those_that_are) {
     const auto refused_text = [&](const std::string& text, const std::string& target) {
         return refusal_of(open_matrix(csv(text, target)), errc::usage)
