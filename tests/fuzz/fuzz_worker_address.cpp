@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "tests/fuzz/target.hpp"
 #include "transport/ucx/ucx_worker.hpp"
@@ -21,8 +23,8 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-constexpr int turns_max = 1000; // of progress
-constexpr int links_max = 8;    // of a process that connects, before another takes its place
+constexpr std::chrono::seconds progress_max{5}; // until what is awaited must have come
+constexpr int links_max = 8; // of a process that connects, before another takes its place
 constexpr std::array<std::byte, 64> header{};
 const bytes data(1u << 14); // more than UCX sends without asking
 
@@ -74,8 +76,10 @@ class side {
 
     template <class Done>
     void progress_until(Done done) {
-        for (int i = 0; i < turns_max && !done(); ++i)
-            worker.progress();
+        const auto until = std::chrono::steady_clock::now() + progress_max;
+        while (!done() && std::chrono::steady_clock::now() < until)
+            if (worker.progress() == 0)
+                std::this_thread::yield(); // to the other process
     }
 
     void disconnect() {
@@ -217,8 +221,8 @@ bool read(std::span<const std::byte> in) {
         check_refusal(sound.failure());
         return false;
     }
-    // UCX 1.13 ends one of the two processes if their messages name another worker than the address did. The id is random, so
-    // that no check can find it out (transport/ucx/README.md).
+    // UCX 1.13 ends one of the two processes if their messages name another worker than the address did. The id is random,
+    // so that no check can find it out (transport/ucx/README.md).
     if (!std::ranges::equal(worker_of(address), worker_of(all().peers)))
         return true;
     static int true_addresses = 0;
