@@ -186,7 +186,7 @@ processes& all() {
     return made;
 }
 
-// Of the peer that is there now, what `in` is of the first.
+// The address of the peer that is there now, altered as `in` is that of the first.
 bytes rebased(std::span<const std::byte> in) {
     bytes out{in.begin(), in.end()};
     for (std::size_t i = 0; i < std::min(in.size(), all().first_peers.size()); ++i)

@@ -32,7 +32,6 @@ enum class connection_phase : std::uint8_t {
 // The peer's side, as its hello says.
 struct peer_claims {
     std::string name; // of itself, before any of it is believed
-    bool has_given_up = false;
     link_routes routes{};
     bool has_other_ucx = false; // another version than this process
     bool seals = false;         // it would seal frames over TCP
@@ -55,6 +54,7 @@ struct peer_connection {
     peer_claims said; // set from sight on; likewise the next one
     bool sees_memory = false; // this node sees the peer's memory mark and has a worker for it there
     bool polls_for_writing = false;
+    bool has_given_up = false; // the peer, as it says
 
     bool is_up() const noexcept { return state == connection_phase::up; }
     // It has come in, and is not up.

@@ -43,7 +43,7 @@ error overdue_error(const peer_connection& c, const endpoint_options& options) {
 // A newcomer that this node does not take for what it is: not one that went by itself or for others (say_crowd), nor one of
 // two connections of a pair.
 bool is_refusal(const peer_connection& c, const error& why) {
-    return c.is_waiting() && c.state < connection_phase::verdict && !c.said.has_given_up &&
+    return c.is_waiting() && c.state < connection_phase::verdict && !c.has_given_up &&
            why.code() != errc::lost && why.code() != errc::exhausted;
 }
 
@@ -78,7 +78,7 @@ void control_plane::connect(const std::string& address) {
         events_.connect_failed(address, socket.failure());
         return;
     }
-    connection& c = add(std::move(*socket), handshake_side::connector, options_.connect_timeout);
+    connection& c = add({std::move(*socket)}, handshake_side::connector, options_.connect_timeout);
     c.target = address;
 }
 
@@ -109,21 +109,18 @@ void control_plane::begin_closing() {
 
 // --- connections
 
-control_plane::connection& control_plane::add(file_descriptor socket, handshake_side side,
-                                              duration timeout, std::string network) {
+control_plane::connection& control_plane::add(newcomer other, handshake_side side,
+                                              duration timeout) {
     const std::uint64_t id = next_id_++;
     const cluster_keys keys = options_.keys->now();
     connection c;
     c.id = id;
     c.wire = std::make_unique<control_connection>(
-        std::move(socket), side,
+        std::move(other.socket), side,
         side == handshake_side::acceptor ? keys.all() : std::vector{*keys.offered_by(self_.role)});
     c.side = side;
-    if (side == handshake_side::acceptor) {
-        const std::string from = remote_address(c.wire->descriptor()).text();
-        c.host = from.substr(0, from.rfind(':'));
-    }
-    c.network = std::move(network);
+    c.host = std::move(other.host);
+    c.network = std::move(other.network);
     c.heard_at = options_.links.time->now();
     c.deadline = c.heard_at + timeout;
     connection& added = connections_.add(std::move(c));
@@ -144,7 +141,7 @@ void control_plane::watch(connection& c, bool is_new) {
 // Nobody overtakes another one of its network; those of other networks go by, as there may be room for them.
 void control_plane::accept_waiting() {
     for (int i = 0; i < accepted_at_once; ++i) {
-        newcomer next{accept_from(listening_), {}};
+        newcomer next{accept_from(listening_)};
         if (!next.socket) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
                 poll_.change(listening_.get(), listening_id, readiness::none);
@@ -152,7 +149,9 @@ void control_plane::accept_waiting() {
             }
             return;
         }
-        next.network = network_of(remote_address(next.socket.get()));
+        const socket_address from = remote_address(next.socket.get());
+        next.network = network_of(from);
+        next.host = from.host();
         if (!line_.has(next.network) && make_room(next.network)) {
             let_in(std::move(next));
         } else {
@@ -165,8 +164,7 @@ void control_plane::accept_waiting() {
 }
 
 void control_plane::let_in(newcomer next) {
-    add(std::move(next.socket), handshake_side::acceptor, options_.handshake_timeout,
-        std::move(next.network));
+    add(std::move(next), handshake_side::acceptor, options_.handshake_timeout);
 }
 
 // Drops the connection that has waited longest without proof of the key, as nodes with the key prove it at once; where all
@@ -299,7 +297,7 @@ void control_plane::connect_frames(const connection& c) {
     auto socket = begin_connect(remote_address(c.wire->descriptor()));
     if (!socket)
         return end(c.id, socket.failure().in("a second connection, for frames"));
-    add(std::move(*socket), handshake_side::connector, options_.connect_timeout).first = c.id;
+    add({std::move(*socket)}, handshake_side::connector, options_.connect_timeout).first = c.id;
 }
 
 void control_plane::hand_over(connection& c, std::shared_ptr<peer_state> peer) {

@@ -81,8 +81,7 @@ class control_plane {
     void let_in(newcomer next);
     bool make_room(const std::string& network); // for another incoming connection from there
     void say_crowd(std::size_t unfinished, const std::string& who_goes);
-    connection& add(file_descriptor socket, handshake_side side, duration timeout,
-                    std::string network = {});
+    connection& add(newcomer other, handshake_side side, duration timeout);
     void watch(connection& c, bool is_new = false);
     void admit(connection& c, const hello_message& hello);
     void admit(connection& c, const sight_message& sight);

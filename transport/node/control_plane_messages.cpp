@@ -179,7 +179,7 @@ void control_plane::admit(connection& c, const frames_message& frames) {
 }
 
 void control_plane::admit(connection& c, const given_up_message& given_up) {
-    c.said.has_given_up = true;
+    c.has_given_up = true;
     end(c.id, error{errc::refused, "it gave up the connection: " + given_up.why});
 }
 

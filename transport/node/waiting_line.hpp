@@ -16,6 +16,7 @@ namespace troupe {
 struct newcomer {
     file_descriptor socket;
     std::string network; // where it comes from (network_of)
+    std::string host;    // the same for people
 };
 
 class waiting_line {

@@ -146,8 +146,7 @@ result<std::string> address_towards(const std::string& node) {
     if (!probe || connect(probe.get(), reinterpret_cast<const sockaddr*>(&address->storage),
                           address->length) != 0)
         return error{errc::unreachable, "there is no route to " + node};
-    const std::string own = local_address(probe).text();
-    return own.substr(0, own.rfind(':')) + ":0";
+    return local_address(probe).host() + ":0";
 }
 
 result<file_descriptor> listen_on(const socket_address& address) {
@@ -180,11 +179,14 @@ socket_address remote_address(int socket) {
     return address;
 }
 
+std::string socket_address::host() const {
+    const std::string all = text();
+    return all.substr(0, all.rfind(':'));
+}
+
 std::string network_of(const socket_address& address) {
-    if (address.storage.ss_family != AF_INET6) {
-        const std::string host = address.text();
-        return host.substr(0, host.rfind(':'));
-    }
+    if (address.storage.ss_family != AF_INET6)
+        return address.host();
     const in6_addr& host = reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_addr;
     const std::size_t counted = IN6_IS_ADDR_V4MAPPED(&host) ? sizeof host : sizeof host / 2;
     return std::string{reinterpret_cast<const char*>(&host), counted};
@@ -194,8 +196,7 @@ std::string reachable_address(const std::string& listening, const socket_address
     const auto parts = split(listening);
     if (!parts || (parts->host != "0.0.0.0" && parts->host != "::"))
         return listening;
-    const std::string host = seen.text();
-    return host.substr(0, host.rfind(':') + 1) + parts->port;
+    return seen.host() + ":" + parts->port;
 }
 
 result<file_descriptor> begin_connect(const socket_address& address) {

@@ -22,6 +22,7 @@ struct socket_address {
     bool is_loopback() const noexcept;
     bool is_any() const noexcept; // means all addresses of the machine
     std::string text() const;     // HOST:PORT, the host as a number; [HOST]:PORT for IPv6
+    std::string host() const;     // the same without the port
 };
 
 // HOST:PORT or [HOST]:PORT. Resolves names, which takes as long as the system's resolver.

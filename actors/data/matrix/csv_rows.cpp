@@ -288,6 +288,8 @@ error csv_rows::wrong_width(std::size_t numbers) const {
 void csv_rows::look_at_long(std::size_t cell, std::string_view written, double number) {
     long_.resize(width_);
     long_numbers& its = long_[cell];
+    if (!its.have_one_value)
+        return; // as most columns soon have
     if (its.first.empty())
         its = {.first = std::string{written}, .value = number};
     its.have_one_text = its.have_one_text && its.first == written;

@@ -1,4 +1,4 @@
-// What a node logs of connections that it refuses.
+// Lines that a node logs of connections that it refuses.
 #include "transport/node/refusal_log.hpp"
 
 #include <boost/test/unit_test.hpp>
