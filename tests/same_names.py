@@ -4,6 +4,7 @@ one (tools/manual/building.md), where the second definition is an error. Part of
 import re
 
 LIBRARY = re.compile(r"static_library\((.*?)\)\n", re.DOTALL)
+FILES = re.compile(r"\bfiles\((.*?)\)", re.DOTALL)  # sources of a module, which stand beside it
 SOURCE = re.compile(r"'([\w/.]+\.cpp)'")
 BY_ITSELF = ("by_itself", "unity=off", "compiled_once")  # what a library of sources that are never compiled as one says
 ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\} // namespace\n", re.DOTALL | re.MULTILINE)
@@ -34,7 +35,8 @@ def libraries(root, folders):
     """The sources of each library that a unity build compiles together."""
     for folder in folders:
         for build in sorted((root / folder).rglob("meson.build")):
-            for library in LIBRARY.findall(build.read_text(encoding="utf-8")):
+            text = build.read_text(encoding="utf-8")
+            for library in [*LIBRARY.findall(text), " ".join(FILES.findall(text))]:
                 if not any(word in library for word in BY_ITSELF):
                     yield [build.parent / name for name in SOURCE.findall(library)]
 

@@ -15,17 +15,17 @@ namespace troupe::cuda {
 namespace {
 
 // By conv_tensor; constness is that of the direction.
-struct operands {
+struct conv_operands {
     std::array<const tensor*, conv_tensors> all;
     tensor& result;
 };
 
-bool is_aligned(const void* memory) noexcept {
+bool is_aligned_for_cudnn(const void* memory) noexcept {
     return reinterpret_cast<std::uintptr_t>(memory) % cudnn_alignment == 0;
 }
 
 // Indices of tensors are of 32 bits in many an engine.
-bool is_taken(const conv2d_settings& settings, const operands& o) {
+bool is_taken(const conv2d_settings& settings, const conv_operands& o) {
     constexpr std::size_t elements_max = std::numeric_limits<std::int32_t>::max();
     return settings.input_block == 1 && settings.output_block == 1 &&
            std::max(settings.stride, settings.padding) <= elements_max &&
@@ -33,7 +33,8 @@ bool is_taken(const conv2d_settings& settings, const operands& o) {
                                [](const tensor* t) { return t->elements() <= elements_max; });
 }
 
-conv_shape shape_of(conv_direction direction, const conv2d_settings& settings, const operands& o) {
+conv_shape shape_of(conv_direction direction, const conv2d_settings& settings,
+                    const conv_operands& o) {
     conv_shape shape{.direction = direction,
                      .tensors = {},
                      .stride = static_cast<std::int64_t>(settings.stride),
@@ -78,7 +79,7 @@ class cudnn::state {
 
     // `gradient`: of an operation with several directions, the output's gradient, which is made once for all of them.
     result<bool> put_in(conv_direction direction, const conv2d_settings& settings,
-                        const operands& o, execution& run, factor_copy* gradient = nullptr) {
+                        const conv_operands& o, execution& run, factor_copy* gradient = nullptr) {
         if (cudnn_ == nullptr || !is_taken(settings, o))
             return false;
         known_plan& known = plan_of(convolutions_, shape_of(direction, settings, o));
@@ -163,7 +164,7 @@ class cudnn::state {
         if (copy.lies != nullptr)
             return {};
         const bool is_rounded = rounds(products);
-        if (!is_rounded && is_aligned(t.data())) {
+        if (!is_rounded && is_aligned_for_cudnn(t.data())) {
             copy.lies = const_cast<std::byte*>(t.data()); // only read
             return {};
         }
@@ -178,7 +179,7 @@ class cudnn::state {
     }
 
     static result<void> place_for(tensor& t, factor_copy& copy, execution& run) {
-        if (!is_aligned(t.data()))
+        if (!is_aligned_for_cudnn(t.data()))
             return take_room(t, copy, run);
         copy.lies = t.mutable_data();
         return {};
