@@ -72,8 +72,9 @@ struct Release {
 }
 
 struct AreYouThere {
-  # A run's process to an agent, every few seconds. Answered at once by HereIAm, as nothing that an agent does takes long. An
-  # agent that answers nothing for the run's patience is given up with its node, though its heartbeats come.
+  # A run's process to an agent, every few seconds. Answered at once by HereIAm, as nothing that an agent does takes long: a
+  # device does what an actor needs before it can be spawned. An agent that answers nothing for the run's patience is given up
+  # with its node, though its heartbeats come.
 }
 
 struct HereIAm {

@@ -82,28 +82,77 @@ void node_agent::spawn(proto::Spawn::Reader body, const frame& f) {
     const auto known = runs_.find(body.getRun());
     const auto shared =
         known != runs_.end() ? known->second.shared : std::make_shared<shared_objects>();
-    const auto prepared = prepare(body, asker, *shared);
-    if (!prepared) {
-        frame_builder<proto::SpawnFailed> failed;
-        failed.body().setRun(body.getRun());
-        failed.body().setRequest(body.getRequest());
-        write_failure(failed.body().initFailure(), prepared.failure());
-        return send(asker, std::move(failed));
-    }
-    const actor_address spawned = prepared->spawn();
-    hosted_run& run = runs_[body.getRun()];
+    const request_name asked{body.getRun(), body.getRequest(), asker};
+    auto prepared = prepare(body, asker, *shared);
+    if (!prepared)
+        return refuse(asked, prepared.failure());
+    hosted_run& run = runs_[asked.run];
     run.asker = asker;
     run.shared = shared;
-    run.actors[body.getRequest()] = spawned;
     run.name = name_of_node(runtime(), asker.node);
-    log(run.name + " has placed " + name_in_run(body.getRun(), prepared->name) + " on " +
-        body.getDevice().cStr());
+    const std::uint64_t ticket = ++last_ticket_;
+    run.actors[asked.request] = {.address = {}, .ticket = ticket};
     watch(asker);
+    const std::string on = body.getDevice().cStr();
+    if (!prepared->work)
+        return place(asked, *prepared, on);
+    // The options lie in the request.
+    device& where = *prepared->worked_on_by;
+    work_.submit(where, {.label = "make",
+                         .work = [work = std::move(prepared->work),
+                                  request = current()](compute_context&) { return work(); },
+                         .then =
+                             [this, asked, ticket, on, made = *prepared] {
+                                 if (awaited(asked, ticket) != nullptr)
+                                     place(asked, made, on);
+                             },
+                         .failed =
+                             [this, asked, ticket](const error& why) {
+                                 if (awaited(asked, ticket) == nullptr)
+                                     return;
+                                 forget(asked);
+                                 refuse(asked, why);
+                             }});
+}
+
+void node_agent::place(const request_name& asked, const prepared_actor& prepared,
+                       const std::string& device) {
+    hosted_run& run = runs_.at(asked.run);
+    const actor_address spawned = prepared.spawn();
+    run.actors.at(asked.request).address = spawned;
+    log(run.name + " has placed " + name_in_run(asked.run, prepared.name) + " on " + device);
     frame_builder<proto::Spawned> answer;
-    answer.body().setRun(body.getRun());
-    answer.body().setRequest(body.getRequest());
+    answer.body().setRun(asked.run);
+    answer.body().setRequest(asked.request);
     write_address(answer.body().initAddress(), spawned);
-    send(asker, std::move(answer));
+    send(asked.asker, std::move(answer));
+}
+
+void node_agent::refuse(const request_name& asked, const error& why) {
+    frame_builder<proto::SpawnFailed> failed;
+    failed.body().setRun(asked.run);
+    failed.body().setRequest(asked.request);
+    write_failure(failed.body().initFailure(), why);
+    send(asked.asker, std::move(failed));
+}
+
+node_agent::hosted_actor* node_agent::awaited(const request_name& asked, std::uint64_t ticket) {
+    const auto run = runs_.find(asked.run);
+    if (run == runs_.end())
+        return nullptr;
+    const auto found = run->second.actors.find(asked.request);
+    return found != run->second.actors.end() && found->second.ticket == ticket ? &found->second
+                                                                               : nullptr;
+}
+
+// A run without actors is nobody's.
+void node_agent::forget(const request_name& asked) {
+    const auto run = runs_.find(asked.run);
+    run->second.actors.erase(asked.request);
+    if (!run->second.actors.empty())
+        return;
+    runs_.erase(run);
+    unwatch_unless_leading(asked.asker);
 }
 
 void node_agent::end_actors(proto::EndActors::Reader body, const frame& f) {
@@ -113,7 +162,7 @@ void node_agent::end_actors(proto::EndActors::Reader body, const frame& f) {
     const error why = read_failure(body.getFailure());
     for (const auto named : body.getActors()) {
         const actor_address who = read_address(named);
-        const auto is_it = [&](const auto& hosted) { return hosted.second == who; };
+        const auto is_it = [&](const auto& hosted) { return hosted.second.address == who; };
         if (std::erase_if(run->second.actors, is_it) > 0)
             runtime().end(who, why);
     }
@@ -154,14 +203,20 @@ void node_agent::on_down(actor_address who, const error& why) {
 void node_agent::end_run(std::uint64_t number, const error& why) {
     const auto run = runs_.extract(number);
     const actor_address asker = run.mapped().asker;
-    const auto is_its_run = [&](const auto& other) { return other.second.asker == asker; };
-    if (std::ranges::none_of(runs_, is_its_run))
-        unwatch(asker);
+    unwatch_unless_leading(asker);
     log("the actors of " + run.mapped().name + " have ended: " + why.message());
     // Actors that watch others were requested after them, so they end first.
     const auto& actors = run.mapped().actors;
-    std::for_each(actors.rbegin(), actors.rend(),
-                  [&](const auto& hosted) { runtime().end(hosted.second, why); });
+    std::for_each(actors.rbegin(), actors.rend(), [&](const auto& hosted) {
+        if (hosted.second.address)
+            runtime().end(*hosted.second.address, why);
+    });
+}
+
+void node_agent::unwatch_unless_leading(actor_address asker) {
+    const auto is_its_run = [&](const auto& other) { return other.second.asker == asker; };
+    if (std::ranges::none_of(runs_, is_its_run))
+        unwatch(asker);
 }
 
 void node_agent::log(const std::string& sentence) const {

@@ -9,7 +9,11 @@
 //     }
 //     const role echo = role_of<proto::EchoOptions>("echo", prepare);
 //
-// Threads: rows are values; their functions run on the agent's thread and do not wait.
+// What takes long before an actor can be spawned, as a call of what the author of a program has written, is work for a
+// device (prepared_by), so that the agent goes on answering.
+//
+// Threads: rows are values; their functions run on the agent's thread and neither wait nor compute, except what prepared_by
+// hands to a device.
 // Errors: options come from other nodes and are fully checked before anything is spawned.
 #pragma once
 
@@ -60,7 +64,11 @@ struct role_resources {
 // An actor whose options have been checked.
 struct prepared_actor {
     std::string name;
-    std::function<actor_address()> spawn; // called once; does not fail
+    std::function<actor_address()> spawn; // called once, after the work; does not fail
+    // Work that comes first; null: there is none. Called once, by the device. The options of the request can be read until
+    // it is over.
+    std::function<result<void>()> work = {};
+    std::shared_ptr<device> worked_on_by = {};
 };
 
 // Prepares an actor of class A: A(actor_context&, args...). A must be complete where this is called (actor.hpp).
@@ -69,6 +77,20 @@ prepared_actor prepared(const role_resources& on, std::string name, Args... args
     return {name, [&runtime = on.runtime, run = on.run, name, ... args = std::move(args)] {
                 return runtime.template spawn_of_run<A>(run, name, args...);
             }};
+}
+
+// The same for A(actor_context&, Options), if `complete` takes long before the options are what the actor needs.
+template <class A, class Options>
+prepared_actor prepared_by(std::shared_ptr<device> where, const role_resources& on,
+                           std::string name, Options options,
+                           std::function<result<void>(Options&)> complete) {
+    const auto made = std::make_shared<Options>(std::move(options));
+    return {
+        .name = name,
+        .spawn = [&runtime = on.runtime, run = on.run, name,
+                  made] { return runtime.template spawn_of_run<A>(run, name, std::move(*made)); },
+        .work = [made, complete = std::move(complete)] { return complete(*made); },
+        .worked_on_by = std::move(where)};
 }
 
 struct role {

@@ -185,6 +185,16 @@ result<const program*> read_run(proto::ProgramRun::Reader from, const program_ta
     return what;
 }
 
+// As long as the author of the program likes.
+template <class Part, class Make>
+result<void> make_part(std::shared_ptr<Part>& to, const char* name, Make make) {
+    auto part = call_part(name, make);
+    if (!part)
+        return part.failure();
+    to = std::move(*part);
+    return {};
+}
+
 result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options,
                                          const role_resources& on, const program_table& programs) {
     scheduler_site site;
@@ -196,11 +206,7 @@ result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options
         return bad("there is no scheduler " + std::to_string(site.scheduler));
     const std::shared_ptr<device> where = on.io ? on.io : on.compute;
     site.memory = &where->memory();
-    auto part = call_part("make_scheduler", [&] { return (*what)->make_scheduler(site); });
-    if (!part)
-        return part.failure();
     scheduler_actor_options made;
-    made.part = std::move(*part);
     made.compute = where;
     made.leader = on.asker;
     made.shape = {site.scheduler, static_cast<std::uint32_t>(site.variables.size()), site.workers,
@@ -211,8 +217,11 @@ result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options
     made.saves_end = options.getRun().getSavesEnd();
     if (!site.blocks.empty())
         made.shape.ring = site.ring();
-    return prepared<scheduler_actor>(on, "scheduler-" + std::to_string(site.scheduler),
-                                     std::move(made));
+    return prepared_by<scheduler_actor, scheduler_actor_options>(
+        where, on, "scheduler-" + std::to_string(site.scheduler), std::move(made),
+        [make = (*what)->make_scheduler, site](scheduler_actor_options& to) {
+            return make_part(to.part, "make_scheduler", [&] { return make(site); });
+        });
 }
 
 result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader options,
@@ -230,11 +239,7 @@ result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader option
     if (is_gpu({.device = on.compute->name()})) // runs of this build do not ask for it
         return bad("workers compute on processor cores, not on " + on.compute->name());
     site.memory = &on.compute->memory();
-    auto part = call_part("make_worker", [&] { return (*what)->make_worker(site); });
-    if (!part)
-        return part.failure();
     program_worker_options made;
-    made.part = std::move(*part);
     made.compute = on.compute;
     made.leader = on.asker;
     made.worker = site.worker;
@@ -245,7 +250,11 @@ result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader option
     made.saves_end = options.getRun().getSavesEnd();
     if (!site.blocks.empty())
         made.ring = site.ring();
-    return prepared<program_worker>(on, "worker-" + std::to_string(site.worker), std::move(made));
+    return prepared_by<program_worker, program_worker_options>(
+        on.compute, on, "worker-" + std::to_string(site.worker), std::move(made),
+        [make = (*what)->make_worker, site](program_worker_options& to) {
+            return make_part(to.part, "make_worker", [&] { return make(site); });
+        });
 }
 
 template <class Options>

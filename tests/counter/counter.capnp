@@ -22,6 +22,7 @@ struct Counter {
   workers @0 :UInt32 = 2 $A.min(1) $A.max(64) $A.doc("Actors that add to the counter.");
   rounds @1 :UInt32 = 10 $A.min(1) $A.max(1000000) $A.doc("Times that every worker adds.");
   step @2 :UInt64 = 1 $A.min(1) $A.max(1000000) $A.doc("What a worker adds each time.");
+  hangs @4 :Bool $A.doc("Whether the agents of the nodes hang over the first worker that they are to make.");
   file @3 :Text $A.path $A.doc("File for the total. Nothing is saved when absent.");
 }
 
@@ -29,6 +30,7 @@ struct CounterWorkerOptions {
   # Of the role "counter-worker".
   step @0 :UInt64;
   worker @1 :UInt32;          # its number, from 0; in its name
+  hangs @2 :Bool;             # the agent never comes back from it
 }
 
 struct Add {

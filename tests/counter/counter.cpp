@@ -1,5 +1,7 @@
 #include "tests/counter/counter.hpp"
 
+#include <unistd.h>
+
 #include <fstream>
 
 #include "actors/messages.hpp"
@@ -44,6 +46,8 @@ result<prepared_actor> prepare(proto::CounterWorkerOptions::Reader options,
                                const role_resources& on) {
     if (options.getStep() == 0)
         return error{errc::protocol, "a counter's worker adds something"};
+    while (options.getHangs())
+        pause();
     return prepared<worker>(on, "worker-" + std::to_string(options.getWorker()), options.getStep());
 }
 
@@ -69,6 +73,7 @@ class root final : public actor {
             auto options = request.body().getOptions().initAs<proto::CounterWorkerOptions>();
             options.setStep(counter_.getStep());
             options.setWorker(w);
+            options.setHangs(counter_.getHangs());
             watch(cast_.agent_of(w));
             send(cast_.agent_of(w), std::move(request));
         }

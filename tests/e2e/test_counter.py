@@ -71,6 +71,16 @@ class Counter(TroupeTest):
         refused = self.troupe("evaluate", self.app(COUNTER))
         self.assertEqual((refused.code, refused.err.count("\n")), (2, 1), str(refused))
 
+    def test_nodes_whose_agents_hang_while_their_heartbeats_go_on_are_given_up(self):
+        first = self.node("--devices", "cpu:1", name="a")
+        nodes = [first, self.node("--devices", "cpu:1", "--join", first[1], name="b")]
+        ended = self.troupe("run", self.app(COUNTER.replace("step: 4", "step: 4, hangs: true")), "--cluster", first[1], "--patience", 3)
+        self.assertEqual(ended.code, 3, str(ended))
+        self.assertIn("no answer for 3 s, though heartbeats come over an idle link (--patience)", ended.err)
+        for process, _ in nodes:
+            self.assertIsNone(process.poll())
+            process.kill()
+
     def test_a_program_without_the_kind_is_told_so_by_its_node(self):
         with unittest.mock.patch("support.TROUPE", os.environ["TROUPE_PLAIN"]):
             node, address = self.node("--devices", "cpu:1")

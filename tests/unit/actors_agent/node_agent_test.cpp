@@ -4,6 +4,7 @@
 #include "actors/agent/node_agent.hpp"
 #include "actors/runtime/actor_names.hpp"
 #include "schemas/base/limits.hpp"
+#include "tests/support/held_device.hpp"
 #include "tests/support/puppet.hpp"
 
 using namespace troupe;
@@ -11,13 +12,15 @@ using namespace troupe::test;
 
 namespace {
 
-// Has an agent with the roles "puppet", whose options are a Probe and whose number is never 13, and "deaf", which takes no
-// options; and two askers.
+// Has an agent with the roles "puppet", whose options are a Probe and whose number is never 13, "deaf", which takes no
+// options, and "slow", which a device must work for first, as long as a test likes, in vain for number 14; and two askers.
 struct agent_stage : puppet_stage {
     puppet_log of_puppets; // of all of them
     std::vector<std::shared_ptr<int>> shared;
     std::vector<std::string> devices; // that puppets were spawned on
     std::vector<std::string> said;
+    const std::shared_ptr<held_device> held = std::make_shared<held_device>();
+    std::vector<std::uint64_t> worked_for; // the numbers that were read of the options then
     actor_address agent;
     part& asker;
     part& other;
@@ -25,10 +28,10 @@ struct agent_stage : puppet_stage {
     agent_stage()
         : agent{node.spawn_as<node_agent>(
               well_known::agent, "agent",
-              node_agent_options{.roles = {puppet_role(), deaf_role()},
+              node_agent_options{.roles = {puppet_role(), deaf_role(), slow_role()},
                                  .devices = {shared_device()},
                                  .log = [this](const std::string& s) { said.push_back(s); }})},
-          asker{add<proto::Spawned, proto::SpawnFailed>("asker")},
+          asker{add<proto::Spawned, proto::SpawnFailed, proto::HereIAm>("asker")},
           other{add<proto::Spawned, proto::SpawnFailed>("other")} {}
 
     role puppet_role() {
@@ -51,6 +54,34 @@ struct agent_stage : puppet_stage {
                 [](capnp::AnyPointer::Reader, const role_resources&) -> result<prepared_actor> {
                     return error{errc::usage, "a deaf role fits no device"};
                 }};
+    }
+
+    role slow_role() {
+        role r{.name = "slow", .options_type = type_id_of<proto::Probe>()};
+        r.prepare = [this](capnp::AnyPointer::Reader options,
+                           const role_resources& on) -> result<prepared_actor> {
+            prepared_actor made = prepared<puppet_of<>>(
+                on, "puppet-" + std::to_string(options.getAs<proto::Probe>().getNumber()),
+                std::ref(of_puppets));
+            made.worked_on_by = held;
+            made.work = [this, options]() -> result<void> {
+                worked_for.push_back(options.getAs<proto::Probe>().getNumber());
+                if (worked_for.back() == 14)
+                    return error{errc::numeric, "14 comes to nothing"};
+                return {};
+            };
+            return made;
+        };
+        return r;
+    }
+    void ask_slow(part& by, std::uint64_t run, std::uint64_t number) {
+        frame_builder<proto::Spawn> spawn = request(run, number);
+        spawn.body().setRole("slow");
+        ask(by, std::move(spawn));
+    }
+    void work() {
+        (void)held->work();
+        settle();
     }
 
     static frame_builder<proto::Spawn> request(std::uint64_t run, std::uint64_t number,
@@ -104,9 +135,9 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_spawned_is_answered_by_a_sentence_and_not
     using change = std::function<void(proto::Spawn::Builder)>;
     const std::pair<change, std::string> bad[] = {
         {[](proto::Spawn::Builder b) { b.setRole("dancer"); },
-         "node a has no role 'dancer', it has puppet, deaf"},
+         "node a has no role 'dancer', it has puppet, deaf, slow"},
         {[](proto::Spawn::Builder b) { b.setRole("dan\x1b[2Jcer"); },
-         "node a has no role 'dan\\x1b[2Jcer', it has puppet, deaf"},
+         "node a has no role 'dan\\x1b[2Jcer', it has puppet, deaf, slow"},
         {[](proto::Spawn::Builder b) { b.setOptionsType(type_id_of<proto::WorkDone>()); },
          "node a reads other options of a puppet; start it with the same version of troupe as the "
          "run"},
@@ -154,6 +185,79 @@ BOOST_FIXTURE_TEST_CASE(a_request_is_carried_out_once_and_a_run_has_one_asker, a
     ask(other, request(8, 5)); // of another run
     BOOST_TEST(answer(other) == "");
     BOOST_TEST(puppets() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(while_a_device_works_for_an_actor_the_agent_answers_all_else, agent_stage) {
+    ask_slow(asker, 7, 5);
+    BOOST_TEST(asker.log.got.empty());
+    say(asker, agent, frame_builder<proto::AreYouThere>{});
+    BOOST_TEST(asker.log.all<proto::HereIAm>().size() == 1u);
+    ask(asker, request(7, 6));
+    BOOST_TEST(answer(asker) == "");
+    ask(asker, request(7, 5));
+    BOOST_TEST(answer(asker) == "this request of this run has been carried out already");
+    ask(other, request(7, 8));
+    BOOST_TEST(answer(other) == "this run is another asker's");
+    BOOST_TEST(puppets() == 1u);
+    work();
+    BOOST_TEST(worked_for == std::vector<std::uint64_t>{5}, boost::test_tools::per_element());
+    const auto there = asker.log.got.back()->body<proto::Spawned>();
+    BOOST_TEST(there.getRequest() == 5u);
+    BOOST_TEST((read_address(there.getAddress()) == *node.address_of("puppet-5")));
+    BOOST_TEST(said.back() == "a has placed 00000007/puppet-5 on sim:0");
+}
+
+BOOST_FIXTURE_TEST_CASE(work_for_an_actor_that_fails_is_answered_by_its_sentence, agent_stage) {
+    ask_slow(asker, 7, 14);
+    work();
+    BOOST_TEST(answer(asker) == "14 comes to nothing");
+    BOOST_TEST(asker.log.got.back()->body<proto::SpawnFailed>().getRequest() == 14u);
+    BOOST_TEST(puppets() == 0u);
+    ask(other, request(7, 5)); // the run is nobody's yet
+    BOOST_TEST(answer(other) == "");
+    ask_slow(other, 7, 14);
+    work();
+    BOOST_TEST(answer(other) == "14 comes to nothing");
+    ask(asker, request(7, 6)); // it is that of who has an actor in it
+    BOOST_TEST(answer(asker) == "this run is another asker's");
+}
+
+BOOST_FIXTURE_TEST_CASE(no_actor_comes_to_a_run_that_has_ended_meanwhile, agent_stage) {
+    const auto release = [&] {
+        frame_builder<proto::Release> message;
+        message.body().setRun(7);
+        say(asker, agent, std::move(message));
+    };
+    ask_slow(asker, 7, 5);
+    release();
+    work();
+    BOOST_TEST(puppets() == 0u);
+    BOOST_TEST(asker.log.got.empty());
+    ask_slow(asker, 7, 5);
+    release();
+    ask_slow(asker, 7, 5); // the same once more
+    work();
+    BOOST_TEST(puppets() == 0u);
+    work();
+    BOOST_TEST(answer(asker) == "");
+    BOOST_TEST(puppets() == 1u);
+    ask_slow(asker, 7, 6);
+    act(asker, [](puppet& self) { self.quit(); });
+    BOOST_TEST(puppets() == 0u);
+    work();
+    BOOST_TEST(puppets() == 0u);
+}
+
+// There is no address of theirs yet that the asker could name.
+BOOST_FIXTURE_TEST_CASE(no_actor_that_is_not_there_yet_ends_by_an_address, agent_stage) {
+    ask_slow(asker, 7, 5);
+    frame_builder<proto::EndActors> message;
+    message.body().initActors(1);
+    message.body().setRun(7);
+    say(asker, agent, std::move(message));
+    work();
+    BOOST_TEST(answer(asker) == "");
+    BOOST_TEST(puppets() == 1u);
 }
 
 BOOST_FIXTURE_TEST_CASE(actors_of_a_run_share_objects_and_no_others, agent_stage) {

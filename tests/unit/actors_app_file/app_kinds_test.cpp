@@ -30,7 +30,8 @@ BOOST_AUTO_TEST_CASE(a_file_is_of_the_kind_whose_key_it_has) {
     const auto counter = app->as<proto::CounterApp>().getCounter();
     BOOST_TEST(counter.getRounds() == 3u);
     BOOST_TEST(counter.getWorkers() == 2u); // its default
-    BOOST_TEST(render_app(app->root()) == "troupe: 1\ncounter: {workers: 2, rounds: 3, step: 1}\n");
+    BOOST_TEST(render_app(app->root()) ==
+               "troupe: 1\ncounter: {workers: 2, rounds: 3, step: 1, hangs: false}\n");
     BOOST_TEST(parse_app("troupe: 1\ncounter: {}\n", "app.yaml", {"counter.step=2"}, kinds)
                    ->as<proto::CounterApp>()
                    .getCounter()
