@@ -55,6 +55,7 @@ struct step {
         judge,    // of a probe: all partial results are there
         conclude, // of a probe: all judgements are there
     };
+    static constexpr std::size_t kinds = conclude + 1;
     kind what = wait;
     std::uint64_t number = 0;
 };

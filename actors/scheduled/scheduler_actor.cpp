@@ -27,6 +27,7 @@ scheduler_actor::scheduler_actor(actor_context& context, scheduler_actor_options
     on<proto::PhasePassed>(&scheduler_actor::phase_passed);
     on<proto::Partial>(&scheduler_actor::take_partial);
     on<proto::Deltas>(&scheduler_actor::take_deltas);
+    last_took_.fill(duration::max());
     show_facts(facts_);
     facts_->set({{"phase", ""},
                  {"window", std::to_string(options_.shape.window)},

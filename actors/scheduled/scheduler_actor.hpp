@@ -2,6 +2,7 @@
 // work of its device and into the messages of schemas/scheduled.capnp.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -118,6 +119,8 @@ class scheduler_actor final : public actor {
     bool has_sent_result_ = false;          // in this incarnation
     std::uint32_t milestones_ = 0;          // probes that have been concluded
     const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
+    // The time that the last call of the part took, by what it computed; the longest where there was none.
+    std::array<duration, step::kinds> last_took_;
     worker_progress progress_; // of a run; scheduler 0 keeps it, as every run has one
     work_queue work_;
 };
