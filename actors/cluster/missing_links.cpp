@@ -111,6 +111,24 @@ std::vector<unlinked_pair> unlinked_pairs(const std::vector<member_info>& member
     return pairs;
 }
 
+link_survey::link_survey(const std::vector<member_info>& members) {
+    for (const member_info& m : members)
+        meet(m);
+}
+
+void link_survey::meet(const member_info& m) {
+    if (m.role == peer_role::member &&
+        std::ranges::find(asked_, m.node, &member_info::node) == asked_.end())
+        asked_.push_back(m);
+}
+
+bool link_survey::answered(node_id by, std::set<node_id> peers) {
+    if (std::ranges::find(asked_, by, &member_info::node) == asked_.end())
+        return false;
+    told_[by] = std::move(peers);
+    return true;
+}
+
 std::vector<node_id> fewest_to_leave(const std::vector<member_info>& members,
                                      const std::vector<unlinked_pair>& pairs) {
     std::vector<std::size_t> devices;

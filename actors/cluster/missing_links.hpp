@@ -2,6 +2,7 @@
 // without so that all others reach each other. Plain values: no actor, no time source, no network.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "actors/cluster/membership.hpp"
+#include "schemas/base/time_source.hpp"
 
 namespace troupe {
 
@@ -21,6 +23,32 @@ using unlinked_pair = std::pair<node_id, node_id>;
 // In the order of the list. Runs are left out, as they need no links to each other.
 std::vector<unlinked_pair> unlinked_pairs(const std::vector<member_info>& members,
                                           const told_peers& told);
+
+// The links of a cluster, as its members say when they are asked: by the process of a run, or by a command. Members that
+// have just joined are about to connect, so all are asked again while a pair is without a link.
+class link_survey {
+  public:
+    static constexpr duration again = std::chrono::milliseconds{100}; // between two questions
+    static constexpr duration length = std::chrono::seconds{1};       // of all questions
+
+    // Runs are not asked.
+    explicit link_survey(const std::vector<member_info>& members);
+
+    // One that others know, if it is to be asked and new here.
+    void meet(const member_info& m);
+    // False if the member is not asked. The last answer counts.
+    bool answered(node_id by, std::set<node_id> peers);
+
+    const std::vector<member_info>& asked() const noexcept { return asked_; }
+    const told_peers& told() const noexcept { return told_; }
+    std::vector<unlinked_pair> apart() const { return unlinked_pairs(asked_, told_); }
+    // All have answered, and reach each other.
+    bool is_settled() const { return told_.size() == asked_.size() && apart().empty(); }
+
+  private:
+    std::vector<member_info> asked_;
+    told_peers told_;
+};
 
 // The fewest members, in the order of the list, without which no pair is left. Of several choices it is the one with the
 // fewest devices, then one of members late in the list. With dozens of pairs it may be more than the fewest, but each one

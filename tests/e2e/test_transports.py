@@ -49,6 +49,18 @@ class Loopback(Transports):
         self.assertRegex(self.troupe("inspect", address).out,
                          r"node +sends to +over *\na +b +shared memory *\nb +a +shared memory *\n$")
 
+    def test_the_row_of_a_node_that_is_stopped_says_so(self):
+        _, address = self.node(name="a")
+        node, _ = self.node("--join", address, name="b")
+        _, last = self.node("--join", address, name="c")
+        self.assertNotIn("answers nothing", self.troupe("status", address).out)
+        node.send_signal(signal.SIGSTOP)                     # the others have not lost it yet
+        status = self.troupe("status", address)
+        node.send_signal(signal.SIGCONT)
+        self.assertEqual(status.code, 0, str(status))
+        self.assertRegex(status.out, r"(?m)^b  node  127\.0\.0\.1:\d+  cpu:0.*  over shared memory  answers nothing for 3 s$")
+        self.assertRegex(status.out, rf"(?m)^c  node  {last}  cpu:0.*  over shared memory$")
+
     def test_tcp_is_used_by_whom_is_told_to_and_by_who_talks_to_that(self):
         self.assert_joined_over("tcp", "tcp", "auto")
         self.assert_joined_over("tcp", "auto", "tcp")

@@ -115,6 +115,31 @@ result<peer_info> observer::connect(const std::string& address) {
     return error{errc::unreachable, "no node answers at " + printable(address)};
 }
 
+observer::connected observer::connect_all(const std::vector<std::string>& addresses,
+                                          duration length) {
+    {
+        const std::lock_guard held{lock_};
+        for (const std::string& address : addresses)
+            failed_.erase(address);
+        new_peers_.clear();
+    }
+    for (const std::string& address : addresses)
+        network_.connect(address);
+    std::unique_lock held{lock_};
+    connected all;
+    const auto take = [&] {
+        all.failed.clear();
+        for (const std::string& address : addresses)
+            if (const auto failure = failed_.find(address); failure != failed_.end())
+                all.failed.insert(*failure);
+        return all.failed.size() + new_peers_.size() >= addresses.size();
+    };
+    wait_until(held, length, take);
+    all.peers = {new_peers_.begin(), new_peers_.end()};
+    new_peers_.clear();
+    return all;
+}
+
 // The first arrival that is wanted, taken from the queue; null if there is none. Under the lock.
 frame_ptr observer::take_if(const std::function<bool(const arrival&)>& wanted) {
     const auto found = std::ranges::find_if(arrived_, wanted);

@@ -15,6 +15,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <kj/exception.h>
 
@@ -48,6 +50,13 @@ class observer final : private endpoint_listener {
 
     result<void> start();
     result<peer_info> connect(const std::string& address);
+    // Connects to all of them at once, within `length`: the peers that have come up, and why others have not. An address
+    // that is in neither list has not answered.
+    struct connected {
+        std::vector<peer_info> peers;
+        std::map<std::string, error> failed; // by address
+    };
+    connected connect_all(const std::vector<std::string>& addresses, duration length);
 
     // Asks and returns decode(Answer::Reader) of the answer, a result<T>. A node whose answer cannot be read or breaks the
     // protocol is given up.

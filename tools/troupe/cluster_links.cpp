@@ -1,6 +1,5 @@
 #include "tools/troupe/cluster_links.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "actors/runtime/actor.hpp"
@@ -13,64 +12,61 @@ namespace troupe::cli {
 
 namespace {
 
-constexpr duration ask_again = std::chrono::milliseconds{100};
-constexpr duration ask_until = std::chrono::seconds{1};
-
 // Asks the cluster actors of the members and hands over what they have answered.
 class links_question final : public actor {
   public:
     using answer = handed_over<told_peers>;
 
-    links_question(actor_context& context, std::vector<member_info> members,
+    links_question(actor_context& context, const std::vector<member_info>& members,
                    std::shared_ptr<answer> to)
-        : actor{context}, members_{std::move(members)}, to_{std::move(to)} {
-        std::erase_if(members_, [](const member_info& m) { return m.role != peer_role::member; });
+        : actor{context}, survey_{members}, to_{std::move(to)} {
         on<proto::MemberList>(&links_question::take);
         on<proto::QuestionDue>(&links_question::ask);
     }
 
   private:
     void on_start() override {
-        until_ = now() + ask_until;
+        until_ = now() + link_survey::length;
         after(duration{}, frame_builder<proto::QuestionDue>{});
     }
 
     void ask(proto::QuestionDue::Reader, const frame&) {
         if (now() >= until_)
             return finish();
-        for (const member_info& m : members_)
+        for (const member_info& m : survey_.asked())
             send({m.node, well_known::cluster}, frame_builder<proto::ListMembers>{});
-        after(ask_again, frame_builder<proto::QuestionDue>{});
+        after(link_survey::again, frame_builder<proto::QuestionDue>{});
     }
 
     void take(proto::MemberList::Reader body, const frame& f) {
-        const auto is_sender = [&](const member_info& m) {
-            return f.from() == actor_address{m.node, well_known::cluster};
-        };
-        if (std::ranges::none_of(members_, is_sender))
-            return reject("it was not asked");
         const auto links = read_links(body.getLinks());
         if (!links)
             return reject(links.failure().message());
-        auto& peers = told_[f.from().node] = {};
-        for (const auto& [peer, over] : *links)
-            peers.insert(peer);
-        if (told_.size() == members_.size() && unlinked_pairs(members_, told_).empty())
+        if (f.from().actor != well_known::cluster ||
+            !survey_.answered(f.from().node, peers_of(*links)))
+            return reject("it was not asked");
+        if (survey_.is_settled())
             finish();
     }
 
     void finish() {
-        to_->give(std::exchange(told_, {}));
+        to_->give(survey_.told());
         quit();
     }
 
-    std::vector<member_info> members_;
+    link_survey survey_;
     const std::shared_ptr<answer> to_;
     time_point until_;
-    told_peers told_;
 };
 
 } // namespace
+
+std::set<node_id> peers_of(const std::map<node_id, std::string>& links) {
+    std::set<node_id> peers;
+    for (const auto& [peer, over] : links)
+        peers.insert(peer);
+    return peers;
+}
 
 result<told_peers> ask_links(node_runtime& runtime, const std::vector<member_info>& members) {
     auto answer = std::make_shared<links_question::answer>();

@@ -1,9 +1,8 @@
 // status: the nodes and devices of a cluster.
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <map>
-#include <set>
-#include <thread>
 
 #include "actors/cluster/missing_links.hpp"
 #include "actors/runtime/link_messages.hpp"
@@ -15,6 +14,7 @@
 #include "tools/inspector/observer_network.hpp"
 #include "tools/inspector/printable.hpp"
 #include "tools/troupe/cluster_access.hpp"
+#include "tools/troupe/cluster_links.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
@@ -44,77 +44,90 @@ result<told_members> ask(inspector::observer& view, node_id node) {
                                        frame_builder<proto::ListMembers>{}, read_list);
 }
 
-std::set<node_id> peers_of(const told_members& told) {
-    std::set<node_id> peers;
-    for (const auto& [peer, over] : told.links)
-        peers.insert(peer);
-    return peers;
-}
-
 struct cluster_state {
     told_members seen;                // by the node that was asked, by name
     std::vector<member_info> members; // also those that only others know
     std::vector<unlinked_pair> apart;
-    std::vector<std::string> unasked; // nodes that did not say which others they reach
+    std::map<node_id, std::string> troubles; // of nodes that did not say which others they reach
 };
 
-// For questions to all the other nodes, some of which may be out of this process's reach.
-constexpr duration asking_time = std::chrono::seconds{3};
-// Nodes that are just joining have links to all others by then.
-constexpr duration joining_time = std::chrono::seconds{1};
+// For the connections to all the other nodes, some of which may hang or be out of this process's reach.
+constexpr duration connecting_time = std::chrono::seconds{3};
 
-// The answers of these nodes. Errors: errc::cancelled alone.
-result<told_peers> ask_nodes(inspector::observer& view, const std::set<node_id>& nodes) {
-    told_peers told;
-    for (const node_id node : nodes) {
-        const auto says = ask(view, node);
-        if (says)
-            told[node] = peers_of(*says);
-        else if (says.failure().code() == errc::cancelled)
-            return says.failure();
-    }
-    return told;
+std::string silence_text(duration length) {
+    return "answers nothing for " +
+           std::to_string(std::chrono::round<std::chrono::seconds>(length).count()) + " s";
 }
 
-result<void> look_for_pairs(inspector::observer& view, node_id asked, cluster_state& state) {
-    told_peers told{{asked, peers_of(state.seen)}};
-    std::set<node_id> reached{asked};
-    state.members = state.seen.members;
-    const time_point until = view.time().now() + asking_time;
-    for (std::size_t i = 0; i < state.members.size(); ++i) {
-        const member_info m = state.members[i];
-        if (m.node == asked || m.role != peer_role::member)
-            continue;
-        state.unasked.push_back(m.name); // until it has answered
-        if (view.time().now() >= until)
-            continue;
-        const auto peer = view.connect(m.address);
-        if (!peer && peer.failure().code() == errc::cancelled)
-            return peer.failure();
-        if (!peer || peer->node != m.node)
-            continue;
-        const auto says = ask(view, m.node);
-        if (!says && says.failure().code() == errc::cancelled)
-            return says.failure();
-        if (!says)
-            continue;
-        state.unasked.pop_back();
-        reached.insert(m.node);
-        told[m.node] = peers_of(*says);
-        for (const member_info& other : says->members)
+// Asks a node that is connected. Errors: errc::cancelled alone; other ones are troubles.
+result<void> ask_peer(inspector::observer& view, node_id node, link_survey& survey,
+                      cluster_state& state) {
+    const time_point began = view.time().now();
+    const auto says = ask(view, node);
+    if (says) {
+        state.troubles.erase(node);
+        survey.answered(node, peers_of(says->links));
+        for (const member_info& other : says->members) {
+            survey.meet(other);
             if (std::ranges::find(state.members, other.node, &member_info::node) ==
                 state.members.end())
                 state.members.push_back(other);
+        }
+    } else if (says.failure().code() == errc::cancelled) {
+        return says.failure();
+    } else {
+        state.troubles[node] = silence_text(view.time().now() - began);
+    }
+    return {};
+}
+
+// Connects to these members and asks them.
+result<void> reach(inspector::observer& view, const std::vector<member_info>& members,
+                   link_survey& survey, cluster_state& state) {
+    std::vector<std::string> addresses;
+    for (const member_info& m : members)
+        addresses.push_back(m.address);
+    const time_point began = view.time().now();
+    const auto connected = view.connect_all(addresses, connecting_time);
+    for (const member_info& m : members) {
+        const auto why = connected.failed.find(m.address);
+        state.troubles[m.node] =
+            why != connected.failed.end()
+                ? "cannot be asked from here: " + inspector::printable(why->second.message(), 512)
+                : silence_text(view.time().now() - began);
+    }
+    for (const peer_info& peer : connected.peers)
+        if (std::ranges::find(members, peer.node, &member_info::node) != members.end())
+            if (auto asked = ask_peer(view, peer.node, survey, state); !asked)
+                return asked;
+    return {};
+}
+
+result<void> look_for_pairs(inspector::observer& view, node_id asked, cluster_state& state) {
+    link_survey survey{state.seen.members};
+    survey.answered(asked, peers_of(state.seen.links));
+    state.members = state.seen.members;
+    const auto is_new = [&](const member_info& m) {
+        return m.node != asked && !survey.told().contains(m.node) &&
+               !state.troubles.contains(m.node);
+    };
+    for (;;) {
+        std::vector<member_info> next;
+        std::ranges::copy_if(survey.asked(), std::back_inserter(next), is_new);
+        if (next.empty())
+            break;
+        if (auto reached = reach(view, next, survey, state); !reached)
+            return reached;
+    }
+    const time_point until = view.time().now() + link_survey::length;
+    while (!survey.apart().empty() && view.time().now() < until) {
+        view.rest(link_survey::again);
+        for (const auto& [node, peers] : told_peers{survey.told()})
+            if (auto again = ask_peer(view, node, survey, state); !again)
+                return again;
     }
     std::ranges::sort(state.members, {}, &member_info::name);
-    state.apart = unlinked_pairs(state.members, told);
-    if (state.apart.empty())
-        return {};
-    std::this_thread::sleep_for(joining_time);
-    const auto again = ask_nodes(view, reached);
-    if (!again)
-        return again.failure();
-    state.apart = unlinked_pairs(state.members, *again);
+    state.apart = unlinked_pairs(state.members, survey.told());
     return {};
 }
 
@@ -181,6 +194,7 @@ int status(const status_options& options) {
     json nodes = json::array();
     for (const member_info& m : state->seen.members) {
         const auto link = state->seen.links.find(m.node);
+        const auto trouble = state->troubles.find(m.node);
         json devices = json::array();
         for (const device_info& d : m.devices)
             devices.push_back(
@@ -190,7 +204,9 @@ int status(const status_options& options) {
              {"address", m.address},
              {"role", name_of(m.role)},
              {"devices", devices},
-             {"over", link == state->seen.links.end() ? json(nullptr) : json(link->second)}});
+             {"over", link == state->seen.links.end() ? json(nullptr) : json(link->second)},
+             {"trouble",
+              trouble == state->troubles.end() ? json(nullptr) : json(trouble->second)}});
     }
     json apart = json::array();
     for (const auto& [one, other] : state->apart)
@@ -198,8 +214,8 @@ int status(const status_options& options) {
             json::array({name_in(state->members, one), name_in(state->members, other)}));
     if (options.json) {
         json unasked = json::array();
-        for (const std::string& name : state->unasked)
-            unasked.push_back(name);
+        for (const auto& [node, why] : state->troubles)
+            unasked.push_back(name_in(state->members, node));
         std::cout << json{{"nodes", nodes}, {"apart", apart}, {"unasked", unasked}}.dump()
                   << std::endl;
         return 0;
@@ -211,13 +227,12 @@ int status(const status_options& options) {
             std::cout << "  " << described(d);
         if (const auto over = n["over"].text())
             std::cout << "  over " << *over;
+        if (const auto trouble = n["trouble"].text())
+            std::cout << "  " << *trouble;
         std::cout << '\n';
     }
     for (const unlinked_pair& pair : state->apart)
         std::cout << unlinked_text(state->members, pair) << '\n';
-    if (!state->unasked.empty())
-        std::cout << "not asked which others they reach, as they did not answer here: "
-                  << join(state->unasked) << '\n';
     return 0;
 }
 

@@ -47,6 +47,33 @@ BOOST_AUTO_TEST_CASE(one_member_that_lacks_a_link_is_enough_and_silence_says_not
     BOOST_TEST(unlinked_pairs(members, {{a, {b, c}}}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_survey_is_settled_once_all_have_answered_and_reach_each_other) {
+    auto members = members_of("abr");
+    members[2].role = peer_role::client;
+    const node_id a{'a'}, b{'b'}, c{'c'}, run{'r'};
+    link_survey survey{members};
+    BOOST_TEST(survey.asked().size() == 2u);
+    BOOST_TEST(!survey.is_settled());
+    BOOST_TEST(survey.answered(a, {b}));
+    BOOST_TEST(!survey.is_settled());
+    BOOST_TEST(survey.answered(b, {}));
+    BOOST_TEST(!survey.is_settled());
+    BOOST_TEST((survey.apart() == std::vector{between('a', 'b')}));
+    BOOST_TEST(survey.answered(b, {a})); // it is just joining
+    BOOST_TEST(survey.is_settled());
+    BOOST_TEST((!survey.answered(run, {}) && !survey.answered(c, {})));
+    survey.meet(members[2]); // no run is asked
+    survey.meet(members[0]);
+    BOOST_TEST(survey.is_settled());
+    survey.meet(member('c', "c"));
+    BOOST_TEST(!survey.is_settled());
+    BOOST_TEST((survey.answered(c, {a, b}) && survey.answered(a, {b, c})));
+    BOOST_TEST((survey.apart() == std::vector{between('b', 'c')}));
+    BOOST_TEST(survey.answered(b, {a, c}));
+    BOOST_TEST(survey.is_settled());
+    BOOST_TEST((survey.told() == told_peers{{a, {b, c}}, {b, {a, c}}, {c, {a, b}}}));
+}
+
 BOOST_AUTO_TEST_CASE(runs_need_no_links_to_each_other) {
     auto members = members_of("abc");
     members[1].role = members[2].role = peer_role::client;
