@@ -359,6 +359,24 @@ class Cluster(TroupeTest):
             result = self.troupe("inspect", "127.0.0.1:1", "tail", "--count", count)
             self.assert_one_line_error(result, 2, "--count")
 
+    def test_a_number_has_no_unit_and_the_sentence_says_which_is_meant(self):
+        for words, sentence in ((["run", "app.yaml", "--patience", "5s"],
+                                 "--patience: '5s' is no number; give seconds without a unit, from 0 to 86400"),
+                                (["run", "app.yaml", "--patience", "1.5"],
+                                 "--patience: '1.5' is no whole number; give seconds without a unit, from 0 to 86400"),
+                                (["run", "app.yaml", "--patience", "86401"], "--patience: '86401' is not from 0 to 86400"),
+                                (["run", "app.yaml", "--patience", "-1"], "--patience: '-1' is not from 0 to 86400"),
+                                (["node", "--heartbeat-ms", "1s"],
+                                 "--heartbeat-ms: '1s' is no number; give milliseconds without a unit, from 10 to 60000"),
+                                (["node", "--memory-mb", "4G"],
+                                 "--memory-mb: '4G' is no number; give MiB without a unit, from 16 to 16777216"),
+                                (["node", "--memory-mb", "99999999999"], "--memory-mb: '99999999999' is not from 16 to 16777216"),
+                                (["run", "app.yaml", "--nodes", "2x"], "--nodes: '2x' is no number; give one from 1 to 64"),
+                                (["inspect", "127.0.0.1:1", "export", "t.json", "--seconds", "2s"],
+                                 "--seconds: '2s' is no number; give seconds without a unit, from 0 to 3600")):
+            with self.subTest(words=words):
+                self.assert_one_line_error(self.troupe(*words), 2, sentence)
+
     def test_options_that_would_be_ignored_are_refused(self):
         app = self.app()
         for command in (["run", app, "--nodes", "2", "--devices", "cpu:2"],

@@ -16,7 +16,7 @@ void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
     command
         ->add_option("--memory-mb", memory_mb,
                      "Bound of the memory of weights and batches, in MiB.")
-        ->check(CLI::Range(16u, 1u << 24))
+        ->check(number_in(16u, 1u << 24, "MiB"))
         ->capture_default_str();
 }
 
@@ -131,12 +131,12 @@ void add_generate(CLI::App& program, generate_options& options, int& code) {
                         "What the text begins with, without it a new line; or what to translate, a "
                         "sentence a line.");
     command->add_option("--length", options.length, "Bytes to write.")
-        ->check(CLI::Range(1u, 1'000'000u))
+        ->check(number_in(1u, 1'000'000u, "bytes"))
         ->capture_default_str();
     command
         ->add_option("--temperature", options.temperature,
                      "How freely to choose; 0: always the likeliest byte.")
-        ->check(CLI::Range(0.0, 100.0))
+        ->check(number_in(0.0, 100.0))
         ->capture_default_str();
     command->add_option("--seed", options.seed, "Same seed, same text.")->capture_default_str();
     add_memory(command, options.memory_mb);

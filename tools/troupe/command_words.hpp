@@ -2,6 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <concepts>
+#include <cstdint>
+#include <sstream>
+#include <string>
 
 #include "tools/inspector/inspect.hpp"
 #include "tools/troupe/commands.hpp"
@@ -11,6 +15,29 @@ namespace troupe::cli {
 
 void add_app(CLI::App* command, app_choice& app);
 CLI::Option* add_transport(CLI::App* command, access_choice& access); // --transport, --plain
+
+// The check of an option's number. `unit` is that of the number, which is written without it: "seconds"; empty: it has none.
+template <class Number>
+CLI::Validator number_in(Number least, Number most, const std::string& unit = {}) {
+    std::ostringstream bounds, description;
+    bounds << "from " << least << " to " << most;
+    description << (unit.empty() ? "" : unit + " ") << "in [" << least << " - " << most << "]";
+    const auto check = [=, range = bounds.str()](std::string& given) -> std::string {
+        double value{};
+        std::int64_t whole{};
+        const std::string is = "'" + given + "' is ";
+        const std::string advice =
+            "; give " + (unit.empty() ? "one " : unit + " without a unit, ") + range;
+        if (!CLI::detail::lexical_cast(given, value))
+            return is + "no number" + advice;
+        if (!(value >= static_cast<double>(least) && value <= static_cast<double>(most)))
+            return is + "not " + range;
+        return !std::integral<Number> || CLI::detail::lexical_cast(given, whole)
+                   ? std::string{}
+                   : is + "no whole number" + advice;
+    };
+    return {check, description.str()};
+}
 
 // The command line of inspect, before it is understood.
 struct inspect_words {

@@ -12,7 +12,7 @@ namespace troupe::cli {
 
 namespace {
 
-constexpr int export_seconds_max = 3600;
+constexpr double export_seconds_max = 3600;
 
 int inspect_cluster(const inspect_words& given) {
     inspector::inspect_options options = given.what;
@@ -20,9 +20,6 @@ int inspect_cluster(const inspect_words& given) {
     if (!access)
         return report(access.failure());
     options.access = *access;
-    if (!(given.seconds >= 0 && given.seconds <= export_seconds_max)) // also what is not a number
-        return report(
-            {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});
     options.seconds =
         std::chrono::duration_cast<duration>(std::chrono::duration<double>(given.seconds));
     if (isatty(standard_output()) != 0)
@@ -75,9 +72,11 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
     inspect_command
         ->add_option("--count", inspect.what.count,
                      "tail: end after so many messages, at least 1; without it never.")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
-    inspect_command->add_option("--seconds", inspect.seconds,
-                                "export: record the next so long; without it what the nodes hold.");
+        ->check(number_in(1, 1'000'000'000));
+    inspect_command
+        ->add_option("--seconds", inspect.seconds,
+                     "export: record the next so long; without it what the nodes hold.")
+        ->check(number_in(0.0, export_seconds_max, "seconds"));
     inspect_command->callback([&] { code = inspect_cluster(inspect); });
 }
 

@@ -33,7 +33,7 @@ CLI::Option* add_device_memory(CLI::App* command, std::uint64_t& memory_mb) {
     return command
         ->add_option("--memory-mb", memory_mb,
                      "Bound of each device's memory in the host's, in MiB.")
-        ->check(CLI::Range(16u, 1u << 24))
+        ->check(cli::number_in(16u, 1u << 24, "MiB"))
         ->capture_default_str();
 }
 
@@ -42,7 +42,7 @@ CLI::Option* add_gpu_memory(CLI::App* command, std::uint64_t& memory_mb) {
         ->add_option("--gpu-memory-mb", memory_mb,
                      "Bound of each GPU's own memory, in MiB; without it nine tenths of what is "
                      "free.")
-        ->check(CLI::Range(16u, 1u << 24));
+        ->check(cli::number_in(16u, 1u << 24, "MiB"));
 }
 
 // Results that nobody could read are no success.
@@ -69,7 +69,7 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
     auto* run_nodes = run_command
                           ->add_option("--nodes", run.nodes,
                                        "Start so many node processes here and train on them.")
-                          ->check(CLI::Range(1, 64));
+                          ->check(cli::number_in(1, 64));
     auto* run_cluster =
         run_command
             ->add_option("--cluster", run.cluster,
@@ -106,7 +106,7 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
             "nothing, counts as lost; a note names it after 10. 0: the run waits for ever.")
         ->default_str(
             std::to_string(std::chrono::duration_cast<std::chrono::seconds>(run.patience).count()))
-        ->check(CLI::Range(0, 86400));
+        ->check(cli::number_in(0, 86400, "seconds"));
     add_device_memory(run_command, run.memory_mb)->excludes(run_cluster);
     add_gpu_memory(run_command, run.gpu_memory_mb)->excludes(run_nodes)->excludes(run_cluster);
     jobs.add_option(run_command);
@@ -144,15 +144,15 @@ void add_node(CLI::App& program, cli::node_options_cli& node, cli::chosen_jobs& 
     add_gpu_memory(node_command, node.node.gpu_memory_mb);
     add_milliseconds(node_command, "--heartbeat-ms", node.node.heartbeat.interval,
                      "Interval of heartbeats.")
-        ->check(CLI::Range(10, 60000));
+        ->check(cli::number_in(10, 60000, "milliseconds"));
     add_milliseconds(node_command, "--heartbeat-timeout-ms", node.node.heartbeat.timeout,
                      "Silence after which a node is lost.")
-        ->check(CLI::Range(20, 600000));
+        ->check(cli::number_in(20, 600000, "milliseconds"));
     auto* run_timeout =
         add_milliseconds(node_command, "--run-timeout-ms", node.node.heartbeat.run_timeout,
                          "Silence after which a run is given up whose process is stopped or cut "
                          "off; at least --heartbeat-timeout-ms.")
-            ->check(CLI::Range(20, 86400000));
+            ->check(cli::number_in(20, 86400000, "milliseconds"));
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,
@@ -179,7 +179,7 @@ void add_check(CLI::App& program, cli::check_options& check, cli::chosen_jobs& j
         check_command
             ->add_option("--nodes", check.nodes,
                          "Check as well whether it fits so many local nodes of one device.")
-            ->check(CLI::Range(1, 64));
+            ->check(cli::number_in(1, 64));
     auto* check_devices =
         check_command
             ->add_option("--devices", check.devices,
@@ -211,7 +211,7 @@ void add_plan(CLI::App& program, cli::plan_options& plan, cli::chosen_jobs& jobs
     auto* plan_nodes =
         plan_command
             ->add_option("--nodes", plan.nodes, "Plan for so many local nodes of one device.")
-            ->check(CLI::Range(1, 64));
+            ->check(cli::number_in(1, 64));
     auto* plan_cluster = plan_command
                              ->add_option("--cluster", plan.cluster,
                                           "HOST:PORT: plan for the devices of a running cluster.")
