@@ -86,8 +86,9 @@ session_secrets::~session_secrets() {
 }
 
 handshake::handshake(handshake_side side, const std::vector<cluster_key>& keys,
-                     const secret_key& ephemeral)
-    : side_{side}, has_key_{!keys.empty() && !keys.front().secret.empty()} {
+                     const secret_key& ephemeral, bool on_loopback)
+    : side_{side}, has_key_{!keys.empty() && !keys.front().secret.empty()}, on_loopback_{
+                                                                                on_loopback} {
     TROUPE_CHECK(!keys.empty(), "a side holds a key, if only the empty one");
     const std::size_t held = side == handshake_side::connector ? 1 : keys.size();
     for (const cluster_key& key : std::span{keys}.first(held)) {
@@ -176,8 +177,9 @@ error handshake::other_key() const {
     std::ranges::sort(lines);
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
     if (lines.empty())
-        return {errc::refused, "the keys differ; give both sides the same file by --key FILE, or "
-                               "start both as one user without it"};
+        return {errc::refused,
+                std::string{"the keys differ; give both sides the same file by --key FILE"} +
+                    (on_loopback_ ? ", or start both as one user without it" : "")};
     if (side_ == handshake_side::connector)
         return {errc::refused, "the keys differ; the file that the other side gets by --key FILE "
                                "needs a line " +

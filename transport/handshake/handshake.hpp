@@ -48,9 +48,10 @@ struct session_secrets {
 class handshake {
   public:
     // A connector offers the first of the keys, an acceptor takes any of them; at least one. `ephemeral`: random bytes
-    // that are used for nothing else.
+    // that are used for nothing else. `on_loopback`: the other side is at a loopback address, where a user's own key would
+    // do; for the advice of errors alone.
     handshake(handshake_side side, const std::vector<cluster_key>& keys,
-              const secret_key& ephemeral);
+              const secret_key& ephemeral, bool on_loopback = false);
 
     // The first bytes to send: the connector's opening; none from an acceptor. Call once.
     std::vector<std::byte> begin();
@@ -80,6 +81,7 @@ class handshake {
     handshake_side side_;
     step step_ = step::want_prefix;
     bool has_key_;
+    bool on_loopback_;
     bool refused_key_ = false;
     // One for each key: which of them the connector has offered shows when its opening has come.
     std::vector<noise_handshake> noise_;

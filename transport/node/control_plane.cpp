@@ -78,7 +78,8 @@ void control_plane::connect(const std::string& address) {
         events_.connect_failed(address, socket.failure());
         return;
     }
-    connection& c = add({std::move(*socket)}, handshake_side::connector, options_.connect_timeout);
+    connection& c = add({.socket = std::move(*socket), .is_on_loopback = to->is_loopback()},
+                        handshake_side::connector, options_.connect_timeout);
     c.target = address;
 }
 
@@ -117,7 +118,8 @@ control_plane::connection& control_plane::add(newcomer other, handshake_side sid
     c.id = id;
     c.wire = std::make_unique<control_connection>(
         std::move(other.socket), side,
-        side == handshake_side::acceptor ? keys.all() : std::vector{*keys.offered_by(self_.role)});
+        side == handshake_side::acceptor ? keys.all() : std::vector{*keys.offered_by(self_.role)},
+        other.is_on_loopback);
     c.side = side;
     c.host = std::move(other.host);
     c.network = std::move(other.network);
@@ -152,8 +154,9 @@ void control_plane::accept_waiting() {
         const socket_address from = remote_address(next.socket.get());
         next.network = network_of(from);
         next.host = from.host();
+        next.is_on_loopback = from.is_loopback();
         if (!line_.has(next.network) && make_room(next.network)) {
-            let_in(std::move(next));
+            add(std::move(next), handshake_side::acceptor, options_.handshake_timeout);
         } else {
             if (!line_.add(std::move(next)))
                 say_crowd(connections_.waiting(), "the last in line of the address of most");

@@ -17,6 +17,7 @@ struct newcomer {
     file_descriptor socket;
     std::string network; // where it comes from (network_of)
     std::string host;    // the same for people
+    bool is_on_loopback = false;
 };
 
 class waiting_line {

@@ -12,9 +12,9 @@ constexpr int messages_per_advance = 16;
 } // namespace
 
 control_connection::control_connection(file_descriptor socket, handshake_side side,
-                                       const std::vector<cluster_key>& keys)
+                                       const std::vector<cluster_key>& keys, bool on_loopback)
     : socket_{std::move(socket)}, connecting_{side == handshake_side::connector}, side_{side},
-      handshake_{side, keys, draw_token()} {
+      handshake_{side, keys, draw_token(), on_loopback} {
     queue(handshake_.begin());
 }
 

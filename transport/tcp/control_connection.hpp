@@ -19,9 +19,9 @@ namespace troupe {
 
 class control_connection {
   public:
-    // A connector's socket may still be connecting.
+    // A connector's socket may still be connecting. `on_loopback` is as in handshake.
     control_connection(file_descriptor socket, handshake_side side,
-                       const std::vector<cluster_key>& keys);
+                       const std::vector<cluster_key>& keys, bool on_loopback = false);
 
     // Does all that is possible without waiting and appends messages that have arrived, a few at a time: the descriptor
     // stays readable while there are more. Nothing is read beyond a frames_message. After an error the connection is over.
