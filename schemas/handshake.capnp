@@ -66,7 +66,8 @@ struct Hello {
                               # (transport/handshake/handshake.md)
   seals @11 :Bool;            # the sender would seal the frames of this pair, if they travel over TCP: it sees the receiver at
                               # an address that is no loopback one. They are sealed if one of the two would
-  plain @12 :Bool;            # the sender was told to seal none. If the receiver would, both refuse
+  plain @12 :Bool;            # the sender was told to seal none. If the receiver would, both refuse, whatever frames would
+                              # travel over
 }
 
 struct MemoryMark {

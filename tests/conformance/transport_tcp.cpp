@@ -262,20 +262,24 @@ BOOST_AUTO_TEST_CASE(a_peer_whose_connection_for_frames_does_not_come_goes) {
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_do_not_agree_about_sealing_are_told_so) {
-    node_world plain{link_transports::tcp, sealing::never};
+    for (const auto transports : {link_transports::tcp, link_transports::automatic}) {
+        node_world plain{transports, sealing::never};
+        node_world sealed{transports, sealing::always};
+        node a = plain.add("a");
+        node b = sealed.add("b");
+        a.end->connect(b.end->address());
+        BOOST_TEST(plain.wait_for([&] { return a.heard->failures().size() == 1; }));
+        BOOST_TEST(a.heard->last_reason() == "it seals frames, this node sends them in clear; give "
+                                             "--plain to both, or better to neither");
+        b.end->connect(a.end->address());
+        BOOST_TEST(plain.wait_for([&] { return b.heard->failures().size() == 1; }));
+        BOOST_TEST(b.heard->last_reason() == "it sends frames in clear, this node seals them; give "
+                                             "--plain to both, or better to neither");
+        for (const node* n : {&a, &b})
+            BOOST_TEST((n->heard->failures() == std::vector{errc::refused}));
+    }
     sealed_world sealed;
-    node a = plain.add("a");
     node b = sealed.add("b");
-    a.end->connect(b.end->address());
-    BOOST_TEST(plain.wait_for([&] { return a.heard->failures().size() == 1; }));
-    BOOST_TEST(a.heard->last_reason() == "it seals frames, this node sends them in clear; give "
-                                         "--plain to both, or better to neither");
-    b.end->connect(a.end->address());
-    BOOST_TEST(plain.wait_for([&] { return b.heard->failures().size() == 1; }));
-    BOOST_TEST(b.heard->last_reason() == "it sends frames in clear, this node seals them; give "
-                                         "--plain to both, or better to neither");
-    for (const node* n : {&a, &b})
-        BOOST_TEST((n->heard->failures() == std::vector{errc::refused}));
     // Who need not seal, and was not told to seal nothing, does what the other wants.
     tcp_world either;
     node c = either.add("c");

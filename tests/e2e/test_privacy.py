@@ -1,6 +1,7 @@
 """What leaves a host during a run, and who listens there: network namespaces of this test's own. Needs root; skipped elsewhere."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -112,9 +113,9 @@ class Privacy(TroupeTest):
 
     def test_who_sends_in_clear_and_who_seals_do_not_meet(self):
         self.node_on(A)
-        for command in (["status"], ["inspect"], ["run", self.app(), "--cluster"]):
-            with self.subTest(command=command[0]):
-                result = self.finish(self.start_on(B, *command, f"{self.HOSTS[A]}:4711", "--plain"))
+        for command, host in itertools.product((["status"], ["inspect"], ["run", self.app(), "--cluster"]), (A, B)):
+            with self.subTest(command=command[0], host=host):  # on A a run shares memory with the node
+                result = self.finish(self.start_on(host, *command, f"{self.HOSTS[A]}:4711", "--plain"))
                 self.assertEqual(result.code, 3, str(result))
                 self.assertIn("it seals frames, this node sends them in clear; give --plain to both", result.err)
 

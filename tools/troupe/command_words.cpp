@@ -33,8 +33,8 @@ void add_result(CLI::App* command, std::string& result, std::string& data) {
 
 CLI::Option* add_transport(CLI::App* command, access_choice& access) {
     command->add_flag("--plain", access.plain,
-                      "Does not seal what travels over TCP between machines; both ends of a link "
-                      "need it.");
+                      "Does not seal what travels over TCP between machines; all of a cluster have "
+                      "it, or none.");
     return command
         ->add_option("--transport", access.transport,
                      "What frames travel over: auto takes shared memory within a machine, RDMA "

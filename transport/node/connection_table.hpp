@@ -35,7 +35,6 @@ struct peer_claims {
     link_routes routes{};
     bool has_other_ucx = false; // another version than this process
     bool seals = false;         // it would seal frames over TCP
-    bool plain = false;         // it was told to seal none
 };
 
 struct peer_connection {

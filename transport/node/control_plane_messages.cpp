@@ -58,7 +58,9 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
     c.said.has_other_ucx = hello.ucx != ucx_here();
     c.said.seals = hello.seals;
-    c.said.plain = hello.plain;
+    if (const bool sealed_there = hello.seals;
+        (seals(c) && hello.plain) || (sealed_there && options_.seals == sealing::never))
+        return end(c.id, other_sealing(sealed_there));
     c.said.routes = {hello.memory.has_value() && !c.said.has_other_ucx,
                      hello.rdma && !c.said.has_other_ucx, hello.tcp};
     if (is_with_observer(self_, c))
@@ -106,8 +108,6 @@ void control_plane::admit(connection& c, const sight_message& sight) {
             return give_up(c, ready.failure());
     if (*route == link_route::tcp) {
         c.peer->is_sealed = seals(c) || c.said.seals;
-        if (c.peer->is_sealed && (c.said.plain || options_.seals == sealing::never))
-            return end(c.id, other_sealing(c.said.seals));
         return judge(c);
     }
     c.state = phase::worker;
