@@ -5,7 +5,7 @@
 #
 #   both               -> Hello          identity of the sender with its proof, and the transports that it supports
 #   both               -> Sight          from here on both know the transport of their frames: shared memory if each sees
-#                                        the other's, else RDMA if both have it, else TCP
+#                                        the other's and their UCX is of one kind there, else RDMA if both have it, else TCP
 #   both               -> Worker         not over TCP: destination address of UCX for frames over that transport
 #   lower node id      -> Verdict        accepted: both now report the peer up, and frames may flow
 #   acceptor           -> frames         over TCP: the connector is to connect again, for frames
@@ -81,6 +81,8 @@ struct MemoryMark {
 struct Sight {
   # Sent once by each side, as soon as it has the other's Hello.
   memory @0 :Bool;            # the sender sees the memory named in the other side's Hello, and has room for a link there
+  workerKind @1 :Data;        # 32 bytes, if it has: a hash of what the addresses of two workers must have in common so that
+                              # UCX connects them over shared memory. Empty: not said; the addresses are checked in any case
 }
 
 struct Worker {

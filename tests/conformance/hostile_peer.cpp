@@ -79,7 +79,7 @@ hostile_peer::hostile_peer(node_world& w, node& victim, handshake_side side, cla
     hello.tcp = says.route == link_route::tcp;
     hello.ucx = ucx_here();
     exchange<hello_message>(hello);
-    is_seen = exchange<sight_message>(sight_message{says.sees_memory}).memory;
+    is_seen = exchange<sight_message>(sight_message{says.sees_memory, says.kind}).memory;
     if (says.route == link_route::tcp)
         return;
     context_ = ucx_context::create(ucx_transport::shared_memory).value();

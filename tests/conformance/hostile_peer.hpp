@@ -53,9 +53,10 @@ class hostile_peer {
         link_route route = link_route::shared_memory; // or TCP
         bool names_its_memory = true;                 // else what it never had
         bool sees_memory = true;                      // the victim's
-        bool has_lower_id = false;                    // than the victim: the verdict is its
-        bool alters_its_worker = false;               // 7 bytes of the address
-        std::optional<node_identity> identity = {};   // in the place of one with such an id
+        worker_kind kind{};                         // of its worker, as it says; zero: it says none
+        bool has_lower_id = false;                  // than the victim: the verdict is its
+        bool alters_its_worker = false;             // 7 bytes of the address
+        std::optional<node_identity> identity = {}; // in the place of one with such an id
     };
 
     // Connects to the victim, or has it connect; proves the key and says hello.

@@ -1,4 +1,4 @@
-// Limits of the process around a node: settings of UCX, file descriptors.
+// The process around a node: settings of UCX, file descriptors, sockets.
 #include <sys/resource.h>
 
 #include <boost/mpl/list.hpp>
@@ -6,6 +6,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
 
 #include "tests/conformance/transport_world.hpp"
 
@@ -34,9 +37,55 @@ std::ptrdiff_t descriptors_of_this_process() {
     return std::distance(begin(open), end(open));
 }
 
+// The sockets of this process on which somebody listens, as the system knows them: their inodes.
+std::set<std::string> listening_sockets() {
+    std::set<std::string> listening;
+    for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
+        std::ifstream in{table};
+        std::string line;
+        std::getline(in, line);
+        while (std::getline(in, line)) {
+            std::istringstream fields{line};
+            std::string field[10];
+            for (std::string& f : field)
+                fields >> f;
+            if (field[3] == "0A")
+                listening.insert("socket:[" + field[9] + "]");
+        }
+    }
+    std::set<std::string> own;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+        std::error_code none;
+        const auto target = std::filesystem::read_symlink(entry.path(), none).string();
+        if (listening.contains(target))
+            own.insert(target);
+    }
+    return own;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(ucx_transport)
+
+// UCX would write beyond the end of a smaller segment of its peer.
+BOOST_AUTO_TEST_CASE(a_node_whose_ucx_has_other_settings_is_reached_over_tcp) {
+    node_world w{link_transports::automatic};
+    std::vector<std::string> said;
+    node a = w.add_with(
+        {.name = "a", .log = [&](const std::string& sentence) { said.push_back(sentence); }});
+    std::unique_ptr<echo_peer> other;
+    {
+        const environment_variable smaller{"UCX_POSIX_FIFO_SIZE", "128"};
+        other = w.start_echo();
+    }
+    a.end->send(w.join(a, *other), numbered_frame(w.pool, 1, {100}));
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return a.heard->frame_count() == 1; }));
+    BOOST_TEST(a.heard->ups().back().over == "tcp");
+    BOOST_TEST_REQUIRE(said.size() == 1u);
+    BOOST_TEST(said[0].find("do not go over shared memory: its UCX has other transports") !=
+                   std::string::npos,
+               said[0]);
+}
 
 BOOST_AUTO_TEST_CASE(nodes_whose_ucx_writes_addresses_in_another_way_use_tcp_and_say_why) {
     const environment_variable with_names{"UCX_ADDRESS_DEBUG_INFO", "y"};
@@ -97,6 +146,20 @@ BOOST_AUTO_TEST_CASE(too_few_file_descriptors_are_an_error_that_says_so) {
                a.heard->last_reason());
     BOOST_TEST_REQUIRE(!made.ok());
     BOOST_TEST(made.failure().message().find("ulimit -n") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_listens_at_one_socket_whatever_links_it_has) {
+    const auto before = listening_sockets().size();
+    for (const auto transports : {link_transports::automatic, link_transports::tcp}) {
+        node_world w{transports};
+        node a = w.add("a");
+        node b = w.add("b");
+        w.join(a, b);
+        a.end->send(b.id, conformance::numbered_frame(w.pool, 1, {1u << 20}));
+        BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->frame_count() == 1; }));
+        BOOST_TEST(listening_sockets().size() == before + 2); // one for each node
+        b.heard->forget_frames();
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

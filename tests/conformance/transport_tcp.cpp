@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <set>
 
 #include "tests/conformance/hostile_peer.hpp"
 
@@ -18,32 +15,6 @@ using downs = std::vector<std::pair<node_id, errc>>;
 namespace {
 
 const hostile_peer::claims over_tcp{.route = link_route::tcp};
-
-// The sockets of this process on which somebody listens, as the system knows them: their inodes.
-std::set<std::string> listening_sockets() {
-    std::set<std::string> listening;
-    for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
-        std::ifstream in{table};
-        std::string line;
-        std::getline(in, line);
-        while (std::getline(in, line)) {
-            std::istringstream fields{line};
-            std::string field[10];
-            for (std::string& f : field)
-                fields >> f;
-            if (field[3] == "0A")
-                listening.insert("socket:[" + field[9] + "]");
-        }
-    }
-    std::set<std::string> own;
-    for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
-        std::error_code none;
-        const auto target = std::filesystem::read_symlink(entry.path(), none).string();
-        if (listening.contains(target))
-            own.insert(target);
-    }
-    return own;
-}
 
 // The bytes of a frame as a peer would rightly send it.
 std::vector<std::byte> whole(const hostile_peer& from, const frame& f, std::uint64_t sequence) {
@@ -286,20 +257,6 @@ BOOST_AUTO_TEST_CASE(nodes_that_do_not_agree_about_sealing_are_told_so) {
     c.end->connect(b.end->address());
     BOOST_TEST_REQUIRE(either.wait_for([&] { return c.heard->ups().size() == 1; }));
     BOOST_TEST(c.heard->ups()[0].over == "tcp, sealed");
-}
-
-BOOST_AUTO_TEST_CASE(a_node_listens_at_one_socket_whatever_links_it_has) {
-    const auto before = listening_sockets().size();
-    for (const auto transports : {link_transports::automatic, link_transports::tcp}) {
-        node_world w{transports};
-        node a = w.add("a");
-        node b = w.add("b");
-        w.join(a, b);
-        a.end->send(b.id, conformance::numbered_frame(w.pool, 1, {1u << 20}));
-        BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->frame_count() == 1; }));
-        BOOST_TEST(listening_sockets().size() == before + 2); // one for each node
-        b.heard->forget_frames();
-    }
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_come_one_by_one_are_frames_in_the_end) {

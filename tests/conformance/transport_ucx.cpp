@@ -195,6 +195,45 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
     BOOST_TEST(w.wait_for([&] { return descriptors() <= before; }));
 }
 
+BOOST_AUTO_TEST_CASE(a_peer_whose_ucx_has_other_transports_is_reached_over_tcp_and_told_of_once) {
+    const std::string why = "its UCX has other transports within the machine than this node's, or "
+                            "uses them in another way";
+    const worker_kind other{std::byte{1}};
+    node_world w{link_transports::automatic};
+    std::vector<std::string> said;
+    node a = w.add_with(
+        {.name = "a", .log = [&](const std::string& sentence) { said.push_back(sentence); }});
+    for (std::size_t i = 0; i < 2; ++i) {
+        hostile_peer peer{
+            w, a, handshake_side::connector, {.route = link_route::tcp, .kind = other}};
+        BOOST_TEST(peer.is_seen);
+        peer.advance_until([&] { return a.heard->ups().size() == i + 1; });
+        BOOST_TEST(a.heard->ups().back().over == "tcp");
+    }
+    BOOST_TEST(said == std::vector<std::string>{"frames to hostile do not go over shared memory: " +
+                                                why + "; likewise from now on to others like it"},
+               boost::test_tools::per_element());
+    shm_world alone;
+    node b = alone.add("b");
+    const hostile_peer peer{
+        alone, b, handshake_side::acceptor, {.route = link_route::tcp, .kind = other}};
+    BOOST_TEST_REQUIRE(alone.wait_for([&] { return !b.heard->failures().empty(); }));
+    BOOST_TEST(b.heard->last_reason() == why + "; give --transport auto to both");
+    BOOST_TEST(b.heard->ups().empty());
+}
+
+// The kind is that of workers which UCX connects.
+BOOST_AUTO_TEST_CASE(nodes_of_one_machine_say_the_same_kind_of_worker) {
+    node_world w{link_transports::automatic};
+    node a = w.add("a"), b = w.add("b");
+    w.join(a, b);
+    BOOST_TEST(a.heard->ups()[0].over == "shared memory");
+    const auto context = ucx_context::create(troupe::ucx_transport::shared_memory).value();
+    const auto one = ucx_worker::create(*context).value(),
+               two = ucx_worker::create(*context).value();
+    BOOST_TEST((one->kind() == two->kind() && one->kind() != worker_kind{}));
+}
+
 BOOST_AUTO_TEST_CASE(an_altered_worker_address_ends_the_connection_alone) {
     shm_world w;
     node a = w.add("a");

@@ -57,7 +57,10 @@ void write(proto::Control::Builder out, const hello_message& m) {
 }
 
 void write(proto::Control::Builder out, const sight_message& m) {
-    out.initSight().setMemory(m.memory);
+    auto sight = out.initSight();
+    sight.setMemory(m.memory);
+    if (m.kind != worker_kind{})
+        sight.setWorkerKind(as_data(m.kind));
 }
 
 void write(proto::Control::Builder out, const worker_message& m) {
@@ -125,6 +128,14 @@ result<control_message> read(proto::Hello::Reader hello) {
     return control_message{std::move(m)};
 }
 
+result<control_message> read(proto::Sight::Reader sight) {
+    sight_message m{sight.getMemory()};
+    const auto kind = sight.getWorkerKind();
+    if (kind.size() > 0 && !copy(kind, m.kind))
+        return malformed_control("a kind of worker of " + std::to_string(kind.size()) + " bytes");
+    return control_message{m};
+}
+
 result<control_message> read(proto::Worker::Reader worker) {
     const auto address = worker.getAddress();
     if (address.size() == 0 || address.size() > limits::worker_address_bytes_max)
@@ -170,7 +181,7 @@ result<control_message> read_control(std::span<const std::byte> in) {
         case proto::Control::HELLO:
             return read(control.getHello());
         case proto::Control::SIGHT:
-            return control_message{sight_message{control.getSight().getMemory()}};
+            return read(control.getSight());
         case proto::Control::WORKER:
             return read(control.getWorker());
         case proto::Control::VERDICT:

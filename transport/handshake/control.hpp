@@ -3,6 +3,7 @@
 // Threads: pure functions. Errors: errc::protocol, errc::refused for another version.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,8 +44,13 @@ struct hello_message {
     bool seals = false; // frames over TCP
     bool plain = false; // never
 };
+// A hash of all that the addresses of two UCX workers over shared memory have in common if UCX connects them; zero: not
+// known.
+using worker_kind = std::array<std::byte, 32>;
+
 struct sight_message {
     bool memory = false;
+    worker_kind kind{}; // of the sender's worker for this pair
 };
 struct worker_message {
     std::vector<std::byte> address;

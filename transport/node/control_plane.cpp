@@ -204,10 +204,9 @@ bool control_plane::make_room(const std::string& network) {
 }
 
 void control_plane::say_crowd(std::size_t unfinished, const std::string& who_goes) {
-    if (!std::exchange(has_told_of_crowd_, true) && options_.log)
-        options_.log(std::to_string(unfinished) + " connections to " + self_.address +
-                     " are not set up: from now on " + who_goes +
-                     " is closed for a new one; see who connects there");
+    say_once(has_told_.of_crowd, std::to_string(unfinished) + " connections to " + self_.address +
+                                     " are not set up: from now on " + who_goes +
+                                     " is closed for a new one; see who connects there");
 }
 
 void control_plane::on_ready(std::uint64_t id) {

@@ -99,7 +99,7 @@ class control_plane {
     void connect_frames(const connection& c);
     void hand_over(connection& c, std::shared_ptr<peer_state> peer);
     void give_up(connection& c, const error& why); // tells the peer why
-    void say_no_memory(const error& why);
+    void say_once(bool& is_said, const std::string& sentence);
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);
     void end_duplicate(connection& c);
@@ -123,8 +123,11 @@ class control_plane {
         std::uint64_t unproven = 0;
     } refused_;
     bool is_closing_ = false;
-    bool has_told_of_crowd_ = false;
-    bool has_told_of_memory_ = false;
+    struct {
+        bool of_crowd = false;
+        bool of_memory = false;
+        bool of_other_worker = false;
+    } has_told_; // each is said once
 };
 
 } // namespace troupe

@@ -1,6 +1,7 @@
 // The part of the control plane that takes the peers' messages.
 #include "transport/node/control_plane.hpp"
 
+#include <string_view>
 #include <utility>
 
 #include "transport/handshake/admission.hpp"
@@ -27,6 +28,13 @@ error other_sealing(bool seals_there) {
             std::string{seals_there ? "it seals frames, this node sends them in clear"
                                     : "it sends frames in clear, this node seals them"} +
                 "; give --plain to both, or better to neither"};
+}
+
+constexpr std::string_view other_worker = "its UCX has other transports within the machine than "
+                                          "this node's, or uses them in another way";
+
+error other_worker_error() {
+    return {errc::refused, std::string{other_worker} + "; give --transport auto to both"};
 }
 
 // An observer is nothing to UCX, whatever may be used between nodes.
@@ -73,13 +81,16 @@ void control_plane::admit(connection& c, const hello_message& hello) {
         if (!ready && !here.tcp)
             return give_up(c, ready.failure());
         if (!ready)
-            say_no_memory(ready.failure());
+            say_once(has_told_.of_memory,
+                     "links to nodes of this machine go over TCP from now on: " +
+                         ready.failure().message());
         else
             c.peer->ucx->peers_process = hello.memory->process;
         c.sees_memory = ready.ok();
     }
     c.state = phase::sight;
-    c.wire->send(sight_message{c.sees_memory});
+    c.wire->send(
+        sight_message{c.sees_memory, c.sees_memory ? c.peer->ucx->worker->kind() : worker_kind{}});
 }
 
 link_routes control_plane::routes_for(const connection& c) const {
@@ -91,17 +102,25 @@ void control_plane::give_up(connection& c, const error& why) {
     end(c.id, why);
 }
 
-void control_plane::say_no_memory(const error& why) {
-    if (!std::exchange(has_told_of_memory_, true) && options_.log)
-        options_.log("links to nodes of this machine go over TCP from now on: " + why.message());
+void control_plane::say_once(bool& is_said, const std::string& sentence) {
+    if (!std::exchange(is_said, true) && options_.log)
+        options_.log(sentence);
 }
 
 void control_plane::admit(connection& c, const sight_message& sight) {
     if (c.state != phase::sight)
         return end(c.id, error{errc::protocol, "a sight out of turn"});
-    const auto route = route_between(routes_for(c), c.said.routes, c.sees_memory && sight.memory);
+    const bool shares_memory = c.sees_memory && sight.memory;
+    const bool has_other_worker =
+        shares_memory && sight.kind != worker_kind{} && sight.kind != c.peer->ucx->worker->kind();
+    const auto route =
+        route_between(routes_for(c), c.said.routes, shares_memory && !has_other_worker);
     if (!route)
-        return end(c.id, route.failure());
+        return end(c.id, has_other_worker ? other_worker_error() : route.failure());
+    if (has_other_worker)
+        say_once(has_told_.of_other_worker,
+                 "frames to " + c.peer->info.name + " do not go over shared memory: " +
+                     std::string{other_worker} + "; likewise from now on to others like it");
     // Called before the address is sent: the peer's first frame may overtake its own messages.
     if (*route != link_route::shared_memory)
         if (const auto ready = events_.route_found(c.peer, *route); !ready)

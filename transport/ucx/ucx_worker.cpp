@@ -43,7 +43,7 @@ configure(const std::vector<ucx_setting>& settings) {
     return config;
 }
 
-result<void> check_own(const std::vector<std::byte>& address) {
+result<worker_kind> kind_of_own(const std::vector<std::byte>& address) {
     const auto own = read_worker_address(address);
     const auto sound =
         own ? check_memory(*own, *own, static_cast<std::uint32_t>(getpid())) : own.failure();
@@ -51,7 +51,7 @@ result<void> check_own(const std::vector<std::byte>& address) {
         return error{errc::refused, "UCX gives a worker an address that this node cannot check (" +
                                         sound.failure().message() +
                                         "); let Troupe find UCX 1.13, or give --transport tcp"};
-    return {};
+    return kind_of(*own);
 }
 
 } // namespace
@@ -116,8 +116,13 @@ result<void> ucx_worker::open() {
             "the ones to use in UCX_NET_DEVICES"};
     if (const auto status = ucp_worker_get_efd(worker_, &event_descriptor_); status != UCS_OK)
         return ucx_error(errc::io, status);
-    return context_.transport() == ucx_transport::shared_memory ? check_own(address_)
-                                                                : result<void>{};
+    if (context_.transport() != ucx_transport::shared_memory)
+        return {};
+    const auto kind = kind_of_own(address_);
+    if (!kind)
+        return kind.failure();
+    kind_ = *kind;
+    return {};
 }
 
 ucx_worker::~ucx_worker() {

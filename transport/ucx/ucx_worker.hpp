@@ -57,6 +57,7 @@ class ucx_worker {
 
     ucp_worker_h get() const noexcept { return worker_; }
     const std::vector<std::byte>& address() const noexcept { return address_; }
+    worker_kind kind() const noexcept { return kind_; } // zero but over shared memory
     std::size_t header_bytes_max() const noexcept { return header_bytes_max_; }
     int event_descriptor() const noexcept { return event_descriptor_; }
 
@@ -96,6 +97,7 @@ class ucx_worker {
     ucx_context& context_;
     ucp_worker_h worker_ = nullptr;
     std::vector<std::byte> address_;
+    worker_kind kind_{};
     std::size_t header_bytes_max_ = 0;
     int event_descriptor_ = -1;
     std::size_t disconnects_pending_ = 0;

@@ -1,16 +1,19 @@
 #include "transport/ucx/worker_memory.hpp"
 
+#include <sodium.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "schemas/base/check.hpp"
 
@@ -123,6 +126,33 @@ result<void> check_memory(const worker_address& theirs, const worker_address& ou
         names_some = true;
     }
     return names_some ? result<void>{} : refused_memory("it names no memory");
+}
+
+worker_kind kind_of(const worker_address& own) {
+    std::vector<std::byte> common;
+    const auto add = [&](std::span<const std::byte> part) {
+        const auto bytes = static_cast<std::uint32_t>(part.size());
+        const auto length = std::as_bytes(std::span{&bytes, 1});
+        common.insert(common.end(), length.begin(), length.end());
+        common.insert(common.end(), part.begin(), part.end());
+    };
+    for (const worker_address::transport& t : own.transports) {
+        const auto memory = memory_of(t).value_or(owned_memory{});
+        const std::array<std::uint64_t, 5> numbers{
+            static_cast<std::uint64_t>(t.name) << 16 |
+                std::to_integer<std::uint64_t>(t.domain) << 8 |
+                std::to_integer<std::uint64_t>(t.device_form),
+            t.segment.size(), memory.bytes, memory.way, memory.space.size()};
+        add(std::as_bytes(std::span{numbers}));
+        add(t.device);
+        add(t.traits);
+        add(memory.space);
+    }
+    worker_kind kind;
+    crypto_generichash(reinterpret_cast<unsigned char*>(kind.data()), kind.size(),
+                       reinterpret_cast<const unsigned char*>(common.data()), common.size(),
+                       nullptr, 0);
+    return kind;
 }
 
 } // namespace troupe
