@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "tests/conformance/hostile_peer.hpp"
@@ -230,6 +231,32 @@ BOOST_AUTO_TEST_CASE(a_peer_whose_connection_for_frames_does_not_come_goes) {
     w.pass(60s);
     BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
     BOOST_TEST((a.heard->downs()[0].second == errc::lost));
+}
+
+// Between the two connections of the pair the acceptor's key is replaced, and the connector's later.
+BOOST_AUTO_TEST_CASE(keys_that_are_replaced_while_a_pair_connects_cost_no_pair) {
+    tcp_world w;
+    const cluster_keys old{test_keys}, renewed{std::string{"another key for the tests"}};
+    const auto of_from = std::make_shared<key_ring>(old), of_to = std::make_shared<key_ring>(old);
+    std::atomic<int> refused = 0;
+    node from = w.add_with({.name = "from", .ring = of_from});
+    node to =
+        w.add_with({.name = "to", .ring = of_to, .log = [&](const std::string&) { ++refused; }});
+    go_between middle{to.end->address(), [](std::vector<std::byte>&) {}};
+    const auto until = [&](const auto& done) {
+        return w.wait_for([&] {
+            middle.work();
+            return done();
+        });
+    };
+    from.end->connect(middle.address());
+    BOOST_TEST_REQUIRE(until([&] { return to.heard->ups().size() == 1; }));
+    of_to->replace(renewed);
+    BOOST_TEST_REQUIRE(until([&] { return refused > 0 && from.heard->ups().size() == 1; }));
+    from.end->send(to.id, numbered_frame(w.pool, 1));
+    of_from->replace(renewed);
+    BOOST_TEST_REQUIRE(until([&] { return to.heard->frame_count() == 1; }));
+    BOOST_TEST((from.heard->downs().empty() && to.heard->downs().empty()));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_do_not_agree_about_sealing_are_told_so) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "transport/node/link_means.hpp"
@@ -166,10 +167,6 @@ void control_plane::accept_waiting() {
     }
 }
 
-void control_plane::let_in(newcomer next) {
-    add(std::move(next), handshake_side::acceptor, options_.handshake_timeout);
-}
-
 // Drops the connection that has waited longest without proof of the key, as nodes with the key prove it at once; where all
 // have proven it, one that has gone no further for long, or one of a crowd that has more than its share.
 bool control_plane::make_room(const std::string& network) {
@@ -296,10 +293,24 @@ void control_plane::end_duplicate(connection& c) {
 
 // To the address at which the first connection has reached the peer.
 void control_plane::connect_frames(const connection& c) {
-    auto socket = begin_connect(remote_address(c.wire->descriptor()));
+    const socket_address to = remote_address(c.wire->descriptor());
+    auto socket = begin_connect(to);
     if (!socket)
         return end(c.id, socket.failure().in("a second connection, for frames"));
-    add({std::move(*socket)}, handshake_side::connector, options_.connect_timeout).first = c.id;
+    add({.socket = std::move(*socket), .is_on_loopback = to.is_loopback()},
+        handshake_side::connector, options_.connect_timeout)
+        .first = c.id;
+}
+
+// The keys may have been replaced since the first connection, on the other side not yet.
+bool control_plane::connects_frames_again(const connection& refused, const error& why) {
+    const time_point again_at = options_.links.time->now() + look_pause;
+    const connection* const first = connections_.find(refused.first);
+    const bool is_by_key = refused.state == phase::proof && why.code() == errc::refused;
+    if (!is_by_key || first == nullptr || again_at >= first->deadline)
+        return false;
+    frames_again_at_[refused.first] = again_at;
+    return true;
 }
 
 void control_plane::hand_over(connection& c, std::shared_ptr<peer_state> peer) {
@@ -316,6 +327,8 @@ void control_plane::end(std::uint64_t id, const error& why) {
     if (connection& found = *connections_.find(id); found.state == phase::proof)
         found.wire->send_last_words();
     const connection c = connections_.take(id);
+    if (c.first != 0 && connects_frames_again(c, why))
+        return;
     if (c.first != 0) // the pair cannot do without it
         return end(c.first, error{errc::lost, "a second connection, for frames: " + why.message()});
     if (c.state == phase::proof && c.side == handshake_side::acceptor)
@@ -345,9 +358,17 @@ void control_plane::expire(time_point now) {
         looks_again_at_.reset();
         poll_.change(listening_.get(), listening_id, readiness::reading);
         line_.leave([&](const std::string& network) { return make_room(network); },
-                    [&](newcomer next) { let_in(std::move(next)); });
+                    [&](newcomer next) {
+                        add(std::move(next), handshake_side::acceptor, options_.handshake_timeout);
+                    });
         if (!line_.is_empty())
             looks_again_at_ = now + look_pause;
+    }
+    for (auto due = frames_again_at_.begin(); due != frames_again_at_.end();) {
+        const auto [first, at] = *due;
+        due = at <= now ? frames_again_at_.erase(due) : std::next(due);
+        if (const connection* c = at <= now ? connections_.find(first) : nullptr)
+            connect_frames(*c);
     }
     for (const std::uint64_t id : connections_.expired(now))
         if (const connection* c = connections_.find(id))
@@ -362,6 +383,8 @@ std::optional<time_point> control_plane::next_deadline() const {
     for (const auto& other : {looks_again_at_, refused_.log.next_due()})
         if (other)
             next = std::min(next.value_or(*other), *other);
+    for (const auto& [first, at] : frames_again_at_)
+        next = std::min(next.value_or(at), at);
     return next;
 }
 

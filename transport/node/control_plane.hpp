@@ -8,6 +8,7 @@
 // Threads: the progress thread (listen() before it runs).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,7 +79,6 @@ class control_plane {
     using phase = connection_phase;
 
     void accept_waiting();
-    void let_in(newcomer next);
     bool make_room(const std::string& network); // for another incoming connection from there
     void say_crowd(std::size_t unfinished, const std::string& who_goes);
     connection& add(newcomer other, handshake_side side, duration timeout);
@@ -97,6 +97,7 @@ class control_plane {
     bool seals(const connection& c) const; // frames over TCP
     void judge(connection& c);             // accepts it or not, if that is this node's to decide
     void connect_frames(const connection& c);
+    bool connects_frames_again(const connection& refused, const error& why);
     void hand_over(connection& c, std::shared_ptr<peer_state> peer);
     void give_up(connection& c, const error& why); // tells the peer why
     void say_once(bool& is_said, const std::string& sentence);
@@ -117,6 +118,8 @@ class control_plane {
     // When those in line are looked at, and the port is if the process ran out of descriptors.
     std::optional<time_point> looks_again_at_;
     connection_table connections_;
+    // When the connection for frames of these is begun again.
+    std::map<std::uint64_t, time_point> frames_again_at_;
     std::uint64_t next_id_ = first_id + 1;
     struct {
         refusal_log log;
