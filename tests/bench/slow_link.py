@@ -22,6 +22,7 @@ CODECS = {                  # as in an app file
     "tern_grad": "tern_grad", "qsgd": "qsgd", "sufficient_factors": "sufficient_factors", "power_sgd 4": "{power_sgd: {rank: 4}}",
     "deep_gradient 0.001": "{deep_gradient: {ratio: 0.001}}",
 }
+CLEAR = "none, not sealed"  # frames as in "none", by --plain
 HOOKS = {"none": "none", "bf16": "fp16", "power_sgd 4": "power_sgd"}        # of PyTorch by ours; its bf16 wants NCCL in 1.13
 SETTINGS = {"train.batch": BATCH, "train.optimizer": {"sgd": {"learning_rate": 0.01, "momentum": 0.9}}}
 OWN_MOMENTUM = "train.optimizer={sgd: {learning_rate: 0.01}}"       # deep_gradient brings its own
@@ -53,7 +54,7 @@ class Link:
         return Contender("plain TCP, both ways at once", self.hosts.command(self.here, [*command, "measure", address]),
                          last_line, server=self.hosts.command(self.there, [*command, "listen", address]), timeout_s=30)
 
-    def troupe(self, name, codec):
+    def troupe(self, name, codec, *more):
         settings = [f"topology={{replicas: 2, sync: {{all_reduce: {{}}, codec: {codec}}}}}",
                     f"data.synthetic.train_samples={2 * BATCH * STEPS}", "data.synthetic.test_samples=1",
                     *(f"{key}={json.dumps(value)}" for key, value in SETTINGS.items())]
@@ -62,7 +63,7 @@ class Link:
         script = os.path.join(contenders.SOURCE, "tests/bench/train_on_two_nodes.py")
         command = [sys.executable, script, contenders.program(self.build, "tools/troupe/troupe"),
                    os.path.join(contenders.SOURCE, APP), "--steps", str(STEPS), "--other", self.there,
-                   "--addresses", *self.hosts.addresses.values(), "--device", self.hosts.devices[self.here]]
+                   "--addresses", *self.hosts.addresses.values(), "--device", self.hosts.devices[self.here], *more]
         return Contender(f"troupe, {name}", self.hosts.command(self.here, [*command, *contenders.setting_options(settings)]),
                          last_line, timeout_s=120)
 
@@ -139,6 +140,7 @@ def slow_link(options):
             link = Link(hosts, options.build)
             single = one_node(options.build)
             troupe = {name: link.troupe(name, codec) for name, codec in CODECS.items()}
+            clear = link.troupe(CLEAR, "none", "--plain")
             app = contenders.app_as_json(APP, SETTINGS)
         except (namespaces.Unavailable, Skip) as reason:
             return Table("slow_link", "Training over a slow link", [], [f"slow_link: skipped, {reason}"], 0.0)
@@ -148,7 +150,7 @@ def slow_link(options):
         pytorch = {name: [link.pytorch(label, python, app_file, hook) for label, python in builds]
                    for name, hook in HOOKS.items()}
         peers = [peer for of_hook in pytorch.values() for peer in of_hook]
-        outcome = interleave([link.plain_tcp(), *single, *troupe.values(), *peers], options.repetitions)
-    return table_of(outcome, {codec: part.name for codec, part in troupe.items()},
+        outcome = interleave([link.plain_tcp(), *single, *troupe.values(), clear, *peers], options.repetitions)
+    return table_of(outcome, {codec: part.name for codec, part in {**troupe, CLEAR: clear}.items()},
                     {codec: [part.name for part in parts] for codec, parts in pytorch.items()},
                     [part.name for part in single], skipped)

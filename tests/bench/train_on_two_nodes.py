@@ -3,7 +3,7 @@
 prints one line of JSON: step_ms, mb_sent and mb_received by this host in a step, and gradient_mb of the model.
 
     ip netns exec HERE train_on_two_nodes.py TROUPE APP.yaml --steps 10 --other NAME --addresses HERE THERE --device tr-a
-                                             [--set KEY=VALUE]...
+                                             [--plain] [--set KEY=VALUE]...
 
 The data are made up. An epoch of as many steps goes before the one that counts. Ends what it has started.
 """
@@ -30,6 +30,7 @@ def arguments():
     parser.add_argument("--other", required=True, help="the namespace of the other host")
     parser.add_argument("--addresses", nargs=2, required=True, help="of this host and the other")
     parser.add_argument("--device", required=True, help="this host's end of the cable")
+    parser.add_argument("--plain", action="store_true", help="seal no frames")
     parser.add_argument("--set", action="append", default=[])
     return parser.parse_args()
 
@@ -77,7 +78,7 @@ def main():
     with tempfile.NamedTemporaryFile("w", suffix=".key") as key:        # which its owner alone may read
         key.write("the key of a benchmark's cluster")
         key.flush()
-        common = ["--key", key.name, "--transport", "tcp"]
+        common = ["--key", key.name, "--transport", "tcp", *(["--plain"] if options.plain else [])]
         one = [options.troupe, "node", "--quiet", *common]
         run = [options.troupe, "run", options.app, "--cluster", here, "--json", *common, "--set", f"train.epochs={EPOCHS}"]
         for setting in options.set:
