@@ -105,6 +105,18 @@ BOOST_AUTO_TEST_CASE(a_bound_that_is_waited_for_costs_h1_nothing) {
                            fraction{p - 1} * larger(t.i, t.f + t.i - t.w));
 }
 
+BOOST_AUTO_TEST_CASE(idle_time_of_a_v_equals_the_theory) {
+    for (const ratio& t : ratios)
+        for (std::uint32_t p = 2; p <= 6; ++p)
+            for (std::uint32_t m = 2 * p - 1; m <= 12 && t.f <= t.i && t.w <= t.f; ++m) {
+                const schedule_table table =
+                    made("zero_bubble_v", {.devices = p, .microbatches = m});
+                BOOST_TEST(idle_of(table, times(t.f, t.i, t.w)) == fraction{p - 1} * (t.i - t.w));
+                BOOST_TEST(idle_of(table, waiting(times(t.f, t.i, t.w))) ==
+                           fraction{p - 1} * larger(t.i / 2, t.i - t.w));
+            }
+}
+
 BOOST_AUTO_TEST_CASE(schedules_without_a_flush_have_no_idle_time) {
     for (const ratio& t : ratios)
         for (std::uint32_t p = 1; p <= 6; ++p)
