@@ -9,6 +9,7 @@ namespace troupe {
 result<schedule_table> make_gpipe(const table_request& request);
 result<schedule_table> make_one_f_one_b(const table_request& request);
 result<schedule_table> make_zero_bubble(const table_request& request);
+result<schedule_table> make_repeated_v(const table_request& request); // activations 2 or 3
 result<schedule_table> make_zero_bubble_v(const table_request& request);
 result<schedule_table> make_pipedream(const table_request& request);
 result<schedule_table> make_two_versions(const table_request& request);

@@ -145,6 +145,12 @@ steady_pace find_steady_pace(const schedule_table& table, const timeline_options
     }
 }
 
+bool can_wait_for_all(const schedule_table& table) {
+    const auto epoch = equal_minibatches(table, ahead_max(table) + 2);
+    const std::vector<std::int64_t> ticks(table.chain_stages(), 1);
+    return schedule_course{table, epoch, {ticks, ticks, ticks, 0, true}}.run();
+}
+
 fraction makespan_of(const schedule_table& table, const timeline_options& options,
                      std::uint32_t minibatches) {
     const tick_times ticks = ticks_of(table, options);

@@ -45,6 +45,10 @@ struct steady_pace {
 // The table is sound.
 steady_pace find_steady_pace(const schedule_table& table, const timeline_options& options);
 
+// Whether updates can wait for the gradients of all stages. They cannot where a device has an update before a pass that
+// another stage's gradients need.
+bool can_wait_for_all(const schedule_table& table);
+
 // The time from the first step of an epoch of so many minibatches to its last.
 fraction makespan_of(const schedule_table& table, const timeline_options& options,
                      std::uint32_t minibatches);

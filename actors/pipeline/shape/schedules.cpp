@@ -33,7 +33,7 @@ constexpr schedule_row rows[] = {
      make_zero_bubble},
     {"zero_bubble_v",
      "two stages a device in a V, backward passes in two halves; synchronous",
-     {},
+     {.activations = true},
      true,
      make_zero_bubble_v,
      2},
@@ -53,13 +53,6 @@ constexpr schedule_row rows[] = {
      false,
      make_local_accumulation},
 };
-
-std::string names_of_rows() {
-    std::string names;
-    for (const schedule_row& row : rows)
-        names += (names.empty() ? "" : ", ") + std::string{row.name};
-    return names;
-}
 
 // A setting that a schedule does not take, or none.
 std::string_view refused_setting(const settings_taken& takes, const table_request& request) {
@@ -84,11 +77,18 @@ std::span<const schedule_row> schedule_rows() {
     return rows;
 }
 
+std::string schedule_names() {
+    std::string names;
+    for (const schedule_row& row : rows)
+        names += (names.empty() ? "" : ", ") + std::string{row.name};
+    return names;
+}
+
 result<schedule_table> make_table(std::string_view name, const table_request& request) {
     const auto row = std::ranges::find(rows, name, &schedule_row::name);
     if (row == std::end(rows))
         return error{errc::usage,
-                     "there is no schedule of this name; the schedules are " + names_of_rows()};
+                     "there is no schedule of this name; the schedules are " + schedule_names()};
     const auto refuse = [&](const std::string& why) {
         return error{errc::usage, std::string{name} + ": " + why};
     };

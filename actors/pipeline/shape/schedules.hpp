@@ -39,6 +39,8 @@ struct schedule_row {
 
 std::span<const schedule_row> schedule_rows();
 
+std::string schedule_names(); // "gpipe, one_f_one_b, ..."
+
 // A sound table. Errors: errc::usage, one sentence that says which setting would do.
 result<schedule_table> make_table(std::string_view name, const table_request& request);
 

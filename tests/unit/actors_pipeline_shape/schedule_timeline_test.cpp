@@ -117,6 +117,33 @@ BOOST_AUTO_TEST_CASE(idle_time_of_a_v_equals_the_theory) {
             }
 }
 
+BOOST_AUTO_TEST_CASE(a_v_with_less_memory_idles_as_published) {
+    struct row {
+        std::uint32_t share, devices;
+        fraction idle;              // at most
+        std::uint32_t microbatches; // in flight, of both stages of a device
+    };
+    const row rows[] = {{2, 4, {5, 2}, 3},  {2, 6, {11, 2}, 4}, {2, 8, {17, 2}, 5},
+                        {3, 4, {11, 2}, 2}, {3, 6, {17, 2}, 3}, {3, 8, {27, 2}, 4}};
+    for (const row& r : rows)
+        for (const std::uint32_t m : {2 * r.devices, 3 * r.devices + 1}) {
+            const schedule_table table = made(
+                "zero_bubble_v", {.devices = r.devices, .microbatches = m, .activations = r.share});
+            BOOST_TEST((idle_of(table, times(1, 1, 1)) <= r.idle),
+                       r.devices << " devices, 1 of " << r.share << ": "
+                                 << idle_of(table, times(1, 1, 1)));
+            for (const std::uint32_t n : checked(table).device_in_flight)
+                BOOST_TEST(n <= 2 * r.microbatches);
+        }
+    for (std::uint32_t p = 1; p <= 8; ++p)
+        for (std::uint32_t share = 2; share <= 3; ++share)
+            for (const std::uint32_t n :
+                 checked(made("zero_bubble_v",
+                              {.devices = p, .microbatches = 3 * p, .activations = share}))
+                     .device_in_flight)
+                BOOST_TEST(n <= 2 * (share == 2 ? (p + 2) / 2 : (p + 4) / 3));
+}
+
 BOOST_AUTO_TEST_CASE(schedules_without_a_flush_have_no_idle_time) {
     for (const ratio& t : ratios)
         for (std::uint32_t p = 1; p <= 6; ++p)
