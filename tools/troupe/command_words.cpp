@@ -191,6 +191,9 @@ void add_pipeline(CLI::App& program, pipeline_options& options, int& code) {
         ->capture_default_str();
     command->add_option("--hop", options.hop, "Time from a device to the next, in the same unit.")
         ->capture_default_str();
+    command->add_flag("--fit", options.fit,
+                      "Order the steps anew for --times and --hop, with no more memory, where that "
+                      "idles less.");
     command->add_option("--csv", options.csv_file, "Write the table to FILE, in PyTorch's form.")
         ->type_name("FILE");
     command->add_option("--svg", options.svg_file, "Write the picture to FILE.")->type_name("FILE");

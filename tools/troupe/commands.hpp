@@ -140,6 +140,7 @@ struct pipeline_options {
     table_request request;
     bool has_sizes = false; // the command line names one of the request's numbers
     std::string times = "1,1,1";
+    bool fit = false; // orders steps anew for these times where that idles less
     std::string hop = "0";
     std::string csv_file; // files to write
     std::string svg_file;

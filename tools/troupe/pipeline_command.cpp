@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "actors/data/files/input_file.hpp"
+#include "actors/pipeline/shape/list_schedule.hpp"
 #include "actors/pipeline/shape/schedule_checker.hpp"
 #include "actors/pipeline/shape/schedule_csv.hpp"
 #include "actors/pipeline/shape/schedule_drawing.hpp"
@@ -114,7 +115,7 @@ void print(const chosen_table& chosen, const table_numbers& numbers,
               << " of a minibatch, in a long epoch\n";
     if (can_wait_for_all(table))
         std::cout << "             " << words_of(find_steady_pace(table, waiting))
-              << " where updates wait for a norm over all stages\n";
+                  << " where updates wait for a norm over all stages\n";
     std::cout << "in flight    " << words_of(numbers.device_in_flight)
               << (table.chain_stages() > table.devices.size() ? " microbatches of a stage at most"
                                                               : " microbatches at most")
@@ -145,9 +146,11 @@ int pipeline(const pipeline_options& options) {
     const auto timeline = read_timeline(options);
     if (!timeline)
         return report(timeline.failure());
-    const auto chosen = table_of(options);
+    auto chosen = table_of(options);
     if (!chosen)
         return report(chosen.failure());
+    if (options.fit)
+        chosen->table = fitted_to(chosen->table, *timeline);
     const schedule_table& table = chosen->table;
     const auto numbers = check_table(table);
     if (!numbers)

@@ -249,19 +249,30 @@ fault fault_of_course(const schedule_table& table) {
     return table_fault{device, first.who.position, what + ": a circle"};
 }
 
+fault with_advice(fault f, std::string_view advice) {
+    if (f)
+        f->advice = advice;
+    return f;
+}
+
+fault scan_all(const schedule_table& table, device_scan& scan) {
+    for (std::uint32_t d = 0; d < table.devices.size(); ++d)
+        if (auto f = scan.scan(d))
+            return f;
+    return std::nullopt;
+}
+
 // The rules that each device can break by itself.
 fault fault_of_rules(const schedule_table& table) {
     device_scan passes{table, scan_of::passes};
-    for (std::uint32_t d = 0; d < table.devices.size(); ++d)
-        if (auto f = passes.scan(d))
-            return f;
+    if (auto f = scan_all(table, passes))
+        return with_advice(f, "list each step once, behind what it reads");
     if (auto f = passes.find_missing())
-        return f;
+        return with_advice(f, "add it to the row");
     device_scan updates{table, scan_of::updates};
-    for (std::uint32_t d = 0; d < table.devices.size(); ++d)
-        if (auto f = updates.scan(d))
-            return f;
-    return std::nullopt;
+    return with_advice(scan_all(table, updates),
+                       "an update stands behind all gradients of its stage, and a forward names "
+                       "weights that are made by then");
 }
 
 // Versions that a stage keeps: the latest, and those that a forward or the backward of a microbatch in flight still uses.
@@ -350,7 +361,7 @@ std::optional<table_fault> find_fault(const schedule_table& table) {
         return f;
     if (auto f = fault_of_rules(table))
         return f;
-    return fault_of_course(table);
+    return with_advice(fault_of_course(table), "list one of these steps at another place");
 }
 
 result<table_numbers> check_table(const schedule_table& table) {

@@ -23,6 +23,7 @@ struct table_fault {
     std::optional<std::uint32_t> device; // of the step; none where it is the table as a whole
     std::optional<std::size_t> position; // in the device's steps; none where one is missing
     std::string what;                    // "3B0 before 3F0"
+    std::string_view advice{};           // for who wrote the table; may be empty
 };
 
 std::optional<table_fault> find_fault(const schedule_table& table);

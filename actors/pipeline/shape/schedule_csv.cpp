@@ -301,7 +301,8 @@ error csv_reader::fail(const table_fault& fault) const {
         line = row.places[*fault.position].line;
     } else
         shown.position.reset(); // an update that no cell names
-    return fail(line, to_string(shown));
+    const std::string what_to_do = shown.advice.empty() ? "" : "; " + std::string{shown.advice};
+    return fail(line, to_string(shown) + what_to_do);
 }
 
 result<table_from_csv> csv_reader::read(std::string_view text) {

@@ -15,4 +15,8 @@ result<schedule_table> make_pipedream(const table_request& request);
 result<schedule_table> make_two_versions(const table_request& request);
 result<schedule_table> make_local_accumulation(const table_request& request);
 
+result<schedule_table> make_chimera(const table_request& request);
+result<schedule_table> make_gems(const table_request& request);
+result<schedule_table> make_dual_pipe(const table_request& request);
+
 } // namespace troupe

@@ -78,7 +78,8 @@ std::vector<schedule_step> fixed_order(std::uint32_t device, std::uint32_t devic
 
 result<schedule_table> make_zero_bubble_v(const table_request& request) {
     if (request.activations > 3)
-        return error{errc::usage, "keeps all, 1 of 2 or 1 of 3 parts of the activations"};
+        return error{errc::usage,
+                     "keeps all, 1 of 2 or 1 of 3 parts of the activations; take 1, 2 or 3"};
     if (request.activations > 1)
         return make_repeated_v(request);
     schedule_table table = synchronous_table(v_shaped_places(request.devices), request.devices, 1,

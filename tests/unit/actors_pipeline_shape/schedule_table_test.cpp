@@ -45,6 +45,12 @@ BOOST_AUTO_TEST_CASE(tables_are_those_written_by_hand) {
     const schedule_table dealt = made("interleaved", {.devices = 2, .microbatches = 2});
     BOOST_TEST(row_of(dealt, 0) == "0F0 0F1 2F0 2F1 2B0 2B1 0B0 0B1");
     BOOST_TEST(row_of(dealt, 1) == "1F0 1F1 3F0 3B0 3F1 3B1 1B0 1B1");
+    const schedule_table ways = made("chimera", {.devices = 4, .microbatches = 2});
+    BOOST_TEST(row_of(ways, 0) == "0F0 0F1 7F0 7B0 7F1 7B1 0B0 0B1");
+    BOOST_TEST(row_of(ways, 1) == "1F0 6F0 1F1 6F1 6B0 1B0 6B1 1B1");
+    BOOST_TEST((ways.device_of == std::vector<std::uint32_t>{0, 1, 2, 3, 3, 2, 1, 0}));
+    const schedule_table gems = made("gems", {.devices = 2, .microbatches = 2});
+    BOOST_TEST(row_of(gems, 1) == "1F0 1B0 2F0 2B0 1F1 1B1 2F1 2B1");
     BOOST_TEST((dealt.devices[0].body.back() == schedule_step{step_kind::update, 2}));
 }
 
@@ -83,6 +89,11 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_by_a_sentence) {
                "gpipe: takes no setting for stages per device; leave it out");
     BOOST_TEST(why("pipedream", {.doubled_warm_up = true}) ==
                "pipedream: takes no setting for a doubled warm-up; leave it out");
+    BOOST_TEST(why("chimera", {.devices = 5}) ==
+               "chimera: two directions need an even number of devices; take 6");
+    BOOST_TEST(
+        why("zero_bubble_v", {.devices = 2, .activations = 4}) ==
+        "zero_bubble_v: keeps all, 1 of 2 or 1 of 3 parts of the activations; take 1, 2 or 3");
     BOOST_TEST(why("interleaved", {.devices = 200}) ==
                "interleaved: devices times stages per device must be at most 256");
     BOOST_TEST(why("gpipe", {.devices = 256, .microbatches = 4096}) ==

@@ -144,6 +144,39 @@ BOOST_AUTO_TEST_CASE(a_v_with_less_memory_idles_as_published) {
                 BOOST_TEST(n <= 2 * (share == 2 ? (p + 2) / 2 : (p + 4) / 3));
 }
 
+BOOST_AUTO_TEST_CASE(two_directions_idle_as_published) {
+    for (std::uint32_t p = 4; p <= 8; p += 2) {
+        // Of both directions together p and 2p microbatches; a backward takes as long as a forward, or twice as long.
+        const schedule_table one = made("chimera", {.devices = p, .microbatches = p / 2});
+        const schedule_table two = made("chimera", {.devices = p, .microbatches = p});
+        BOOST_TEST(idle_of(one, times(1, {1, 2}, {1, 2})) == fraction{p - 2});
+        BOOST_TEST(idle_of(two, times(1, {1, 2}, {1, 2})) == fraction{p - 2});
+        BOOST_TEST(idle_of(one, times(1, 1, 1)) == fraction{2 * (p - 2)});
+        // Units of p microbatches one behind the other idle 3 (p - 2); the list begins the second one a slot earlier.
+        BOOST_TEST(idle_of(two, times(1, 1, 1)) == fraction{3 * (p - 2) - 1});
+        for (const std::uint32_t m : {p, 2 * p, 3 * p + 1}) {
+            const schedule_table dual = made("dual_pipe", {.devices = p, .microbatches = m});
+            for (const ratio& t : ratios) {
+                const fraction published = fraction{p / 2 - 1} * (t.f + t.i - t.w);
+                const fraction idle = idle_of(dual, times(t.f, t.i, t.w));
+                BOOST_TEST((published <= idle));
+                if (t.w <= t.f && t.f == fraction{1})
+                    BOOST_TEST(idle == published);
+            }
+            for (const std::uint32_t n : checked(dual).device_in_flight)
+                BOOST_TEST(n == p + 1);
+        }
+        for (const std::uint32_t n :
+             checked(made("gems", {.devices = p, .microbatches = 3})).device_in_flight)
+            BOOST_TEST(n == 1u);
+    }
+    const auto in_flight = [](std::uint32_t p) {
+        return checked(made("chimera", {.devices = p, .microbatches = p / 2})).device_in_flight;
+    };
+    BOOST_TEST((in_flight(4) == std::vector<std::uint32_t>{3, 4, 4, 3}));
+    BOOST_TEST((in_flight(8) == std::vector<std::uint32_t>{5, 6, 7, 8, 8, 7, 6, 5}));
+}
+
 BOOST_AUTO_TEST_CASE(schedules_without_a_flush_have_no_idle_time) {
     for (const ratio& t : ratios)
         for (std::uint32_t p = 1; p <= 6; ++p)
