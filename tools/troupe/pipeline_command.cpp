@@ -115,7 +115,7 @@ void print(const chosen_table& chosen, const table_numbers& numbers,
               << " of a minibatch, in a long epoch\n";
     if (can_wait_for_all(table))
         std::cout << "             " << words_of(find_steady_pace(table, waiting))
-                  << " where updates wait for a norm over all stages\n";
+                  << " where updates wait for a common norm\n";
     std::cout << "in flight    " << words_of(numbers.device_in_flight)
               << (table.chain_stages() > table.devices.size() ? " microbatches of a stage at most"
                                                               : " microbatches at most")

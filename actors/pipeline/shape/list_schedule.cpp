@@ -37,7 +37,7 @@ class list_run {
     std::optional<schedule_table> run();
 
   private:
-    // What is first is taken first: kind, microbatch, stages behind it, replica.
+    // The least is taken first: kind, microbatch, stages behind it, replica.
     using rank = std::array<std::uint32_t, 4>;
     using candidate = std::pair<rank, schedule_step>;
 

@@ -32,7 +32,6 @@ struct schedule_row {
     std::string_view name;  // as in app files and on the command line
     std::string_view about; // a sentence for people
     settings_taken takes;
-    bool is_synchronous = true; // all forwards use the weights that the update before has made
     result<schedule_table> (*make)(const table_request&);
     std::uint32_t stages_per_device = 1; // unless the request says
 };
