@@ -311,6 +311,9 @@ class Commands(TroupeTest):
     def test_inspector(self):
         self.walk("tools/manual/inspector.md")
 
+    def test_schedules(self):
+        self.walk("tools/manual/schedules.md")
+
     def test_building(self):
         self.walk("tools/manual/building.md")
 
