@@ -48,6 +48,11 @@ RUN = {
     "troupe check apps/fashion_mnist/all_reduce.yaml --print": SYNTHETIC,
     "troupe check --json-schema": [],
     "troupe explain": [],
+    "troupe pipeline zero_bubble --devices 4 --microbatches 8": [],
+    "troupe pipeline one_f_one_b --devices 4 --microbatches 4": [],
+    "troupe pipeline zero_bubble --devices 4 --microbatches 4": [],
+    "troupe pipeline zero_bubble_v --devices 4 --microbatches 4": [],
+    "troupe pipeline chimera --devices 4 --microbatches 2": [],
     "troupe explain topology.pipeline": [],
     "troupe explain program.lasso": [],
     "troupe explain schedule.dynamic": [],
@@ -305,6 +310,9 @@ class Commands(TroupeTest):
 
     def test_inspector(self):
         self.walk("tools/manual/inspector.md")
+
+    def test_schedules(self):
+        self.walk("tools/manual/schedules.md")
 
     def test_building(self):
         self.walk("tools/manual/building.md")

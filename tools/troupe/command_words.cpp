@@ -143,4 +143,63 @@ void add_generate(CLI::App& program, generate_options& options, int& code) {
     command->callback([&] { code = generate(options); });
 }
 
+void add_pipeline(CLI::App& program, pipeline_options& options, int& code) {
+    auto* command = program.add_subcommand(
+        "pipeline", "Draw a pipeline's schedule over time, with its idle time and its memory.");
+    command->footer(
+        "Examples: troupe pipeline zero_bubble --devices 4 --microbatches 8\n"
+        "          troupe pipeline interleaved --devices 4 --microbatches 8 --stages-per-device 2 "
+        "--hop 0.25\n"
+        "          troupe pipeline table.csv --times 1,1.2,0.8 --svg table.svg\n\n"
+        "Schedules: " +
+        schedule_names() +
+        ".\n"
+        "A file has a line per device, in the form of PyTorch's torch.distributed.pipelining.");
+    command->add_option("NAME", options.name, "A schedule, or a file with a table.")->required();
+    const auto add_size = [&](const char* name, std::uint32_t& number, const char* meaning) {
+        command
+            ->add_option_function<std::uint32_t>(
+                name,
+                [&](std::uint32_t given) {
+                    number = given;
+                    options.has_sizes = true;
+                },
+                meaning)
+            ->check(CLI::Range(1u, 4096u));
+    };
+    table_request& request = options.request;
+    request.devices = 4;
+    request.microbatches = 8;
+    add_size("--devices", request.devices, "Devices; 4 unless said.");
+    add_size("--microbatches", request.microbatches, "Microbatches of a minibatch; 8 unless said.");
+    add_size("--stages-per-device", request.stages_per_device,
+             "Stages on each device, of interleaved and zero_bubble.");
+    add_size("--activations", request.activations,
+             "Of zero_bubble_v: keeps 1 of so many parts of the activations; 1 to 3.");
+    const auto add_flag = [&](const char* name, bool& flag, const char* meaning) {
+        command->add_flag_function(
+            name, [&](std::int64_t) { flag = options.has_sizes = true; }, meaning);
+    };
+    add_flag("--doubled-warm-up", request.doubled_warm_up,
+             "Begins with twice as many forwards: less idle time, more memory.");
+    add_flag("--vertical-sync", request.vertical_sync,
+             "Of pipedream: all stages use the version that the first one used.");
+    command
+        ->add_option("--times", options.times,
+                     "F,I,W: times of a stage that has a device for itself, forward and the two "
+                     "halves of backward.")
+        ->capture_default_str();
+    command->add_option("--hop", options.hop, "Time from a device to the next, in the same unit.")
+        ->capture_default_str();
+    command->add_flag("--fit", options.fit,
+                      "Order the steps anew for --times and --hop, with no more memory, where that "
+                      "idles less.");
+    command->add_option("--csv", options.csv_file, "Write the table to FILE, in PyTorch's form.")
+        ->type_name("FILE");
+    command->add_option("--svg", options.svg_file, "Write the picture to FILE.")->type_name("FILE");
+    command->add_option("--trace", options.trace_file, "Write a Chrome/Perfetto trace to FILE.")
+        ->type_name("FILE");
+    command->callback([&] { code = pipeline(options); });
+}
+
 } // namespace troupe::cli

@@ -67,6 +67,7 @@ void add_evaluate(CLI::App& program, evaluate_options& evaluate, chosen_jobs& jo
 void add_predict(CLI::App& program, predict_options& predict, chosen_jobs& jobs, int& code);
 void add_convert(CLI::App& program, convert_options& convert, int& code);
 void add_generate(CLI::App& program, generate_options& generate, int& code);
+void add_pipeline(CLI::App& program, pipeline_options& pipeline, int& code);
 void add_inspect(CLI::App& program, inspect_words& inspect, int& code);
 
 } // namespace troupe::cli

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/cluster/heartbeat.hpp"
+#include "actors/pipeline/shape/schedules.hpp"
 #include "actors/run/patience.hpp"
 #include "schemas/base/error.hpp"
 #include "tools/troupe/cluster_access.hpp"
@@ -133,6 +134,19 @@ struct generate_options {
     std::uint64_t memory_mb = 4096;
 };
 int generate(const generate_options& options);
+
+struct pipeline_options {
+    std::string name; // of a schedule, or of a file in PyTorch's form
+    table_request request;
+    bool has_sizes = false; // the command line names one of the request's numbers
+    std::string times = "1,1,1";
+    bool fit = false; // orders steps anew for these times where that idles less
+    std::string hop = "0";
+    std::string csv_file; // files to write
+    std::string svg_file;
+    std::string trace_file;
+};
+int pipeline(const pipeline_options& options);
 
 struct status_options {
     std::string address;

@@ -267,8 +267,9 @@ void add_bench(CLI::App& program, int& code) {
 }
 
 // Options whose values are names of files or folders.
-constexpr std::array<std::string_view, 10> names_of_files{
-    "APP", "RESULT", "FROM", "TO", "--data", "--weights", "--out", "--key", "--trace", "--program"};
+constexpr std::array<std::string_view, 13> names_of_files{
+    "APP",   "RESULT", "FROM",    "TO",        "NAME",  "--data", "--weights",
+    "--out", "--key",  "--trace", "--program", "--csv", "--svg"};
 
 // Every option of every command: their values, and the exit code of the command that was called.
 struct command_line {
@@ -286,6 +287,7 @@ struct command_line {
     cli::convert_options convert;
     cli::generate_options generate;
     cli::status_options status;
+    cli::pipeline_options pipeline;
     cli::inspect_words inspect;
     int code = 0;
 };
@@ -305,6 +307,7 @@ command_line::command_line(CLI::App& program, const cli::job_source& source) : j
     cli::add_generate(program, generate, code);
     add_status(program, status, code);
     add_bench(program, code);
+    cli::add_pipeline(program, pipeline, code);
     cli::add_inspect(program, inspect, code);
     // --key "$UNSET" must not run without a key.
     const auto refuse_empty = [](const std::string& value) {
