@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "kernels/graph/fusion.hpp"
-#include "schemas/base/random.hpp"
+#include "kernels/graph/graph_pass.hpp"
 
 namespace troupe {
 
@@ -88,6 +88,8 @@ void graph_range::add_step(const model_graph& graph, layer_range layers,
         }
         forward_flops_ += node.run->forward_flops();
         backward_flops_ += graph.backward_flops(n);
+        if (graph.values[n + 1].trained)
+            weight_half_flops_ += node.run->weight_half_flops();
     }
     s.parameter_count = parameters_.size() - s.first_parameter;
     s.average_count = averages_.size() - s.first_average;
@@ -95,129 +97,25 @@ void graph_range::add_step(const model_graph& graph, layer_range layers,
     steps_.push_back(std::move(s));
 }
 
-namespace {
-
-// The part for a step's layer: its place makes each layer draw different random numbers, also in blocks that are recomputed.
-batch_part seen_by(const graph_range::step& s, batch_part part) {
-    part.place ^= s.layers.first + 1;
-    part.place = split_mix(part.place);
-    return part;
-}
-
-} // namespace
-
 result<graph_range::outcome> graph_range::forward(compute_context& context, const pass& p,
                                                   std::vector<activation> inputs) const {
-    TROUPE_CHECK(inputs.size() == inputs_.size(), "the caller has checked the inputs");
-    std::vector<activation> slots(slots_);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        slots[input_slots_[i]] = std::move(inputs[i]);
-    outcome done;
-    done.saved.resize(steps_.size());
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
-        const step& s = steps_[k];
-        std::vector<activation> read;
-        for (std::size_t i = 0; i < s.inputs.size(); ++i)
-            read.push_back(s.last_use[i] ? std::move(slots[s.inputs[i]]) : slots[s.inputs[i]]);
-        const batch_part part = seen_by(s, p.part);
-        const auto averages = part.training ? std::span<const tensor>{}
-                                            : p.averages.subspan(s.first_average, s.average_count);
-        auto made =
-            s.run->forward(context,
-                           {part, p.parameters.subspan(s.first_parameter, s.parameter_count),
-                            averages, std::move(read)},
-                           done.saved[k]);
-        if (!made)
-            return made.failure().in("forward of " + s.name);
-        if (!p.part.training || !s.trained)
-            done.saved[k] = {};
-        slots[s.output] = std::move(*made);
-        if (p.after_step)
-            if (auto goes_on = (*p.after_step)(k, slots[s.output]); !goes_on)
-                return goes_on.failure();
-    }
-    for (const std::size_t slot : output_slots_)
-        done.outputs.push_back(std::move(slots[slot]));
-    return done;
+    graph_pass whole = graph_pass::forward(*this, std::move(inputs));
+    if (auto done = whole.run_until(context, p, 0); !done)
+        return done.failure();
+    return whole.take_outcome();
 }
-
-namespace {
-
-// sum += more, in new memory if somebody else holds the sum.
-result<void> add(compute_context& context, activation& sum, activation more) {
-    if (!sum.values) {
-        sum = std::move(more);
-        return {};
-    }
-    auto same = in_block(context, std::move(more), sum.block);
-    if (!same)
-        return same.failure();
-    auto target = writable(context, sum.values);
-    if (!target)
-        return target.failure();
-    if (auto done = context.ops.run(add_scaled{sum.values, 1, same->values, *target}); !done)
-        return done;
-    sum.values = std::move(*target);
-    return {};
-}
-
-} // namespace
 
 result<graph_range::gradients>
 graph_range::backward(compute_context& context, const pass& p, std::vector<saved_layer> saved,
                       std::vector<activation> output_gradients) const {
-    TROUPE_CHECK(saved.size() == steps_.size(), "what was saved belongs to this range");
-    std::vector<activation> slots(slots_);
-    auto given = output_gradients.begin();
-    for (std::size_t o = 0; o < outputs_.size(); ++o)
-        if (outputs_[o].trained) {
-            TROUPE_CHECK(given != output_gradients.end(), "each trained output has a gradient");
-            slots[output_slots_[o]] = std::move(*given++);
-        }
-    gradients done;
-    done.parameters.resize(parameters_.size());
-    done.statistics.resize(averages_.size());
-    for (std::size_t k = steps_.size(); k-- > 0;) {
-        const step& s = steps_[k];
-        if (!s.trained)
-            continue;
-        const batch_part part = seen_by(s, p.part);
-        auto passed = s.run->backward(
-            context, {.part = part,
-                      .parameters = p.parameters.subspan(s.first_parameter, s.parameter_count),
-                      .saved = std::move(saved[k]),
-                      .output_gradient = std::exchange(slots[s.output], {}),
-                      .wanted = s.wanted,
-                      .as_factors = p.as_factors && s.parameter_count > 0 &&
-                                    (*p.as_factors)[s.first_parameter]});
-        if (!passed)
-            return passed.failure().in("backward of " + s.name);
-        TROUPE_CHECK(passed->parameters.size() == s.parameter_count &&
-                         passed->statistics.size() == s.average_count,
-                     "a layer gives a gradient for each parameter");
-        std::ranges::move(passed->parameters,
-                          done.parameters.begin() + static_cast<std::ptrdiff_t>(s.first_parameter));
-        std::ranges::move(passed->statistics,
-                          done.statistics.begin() + static_cast<std::ptrdiff_t>(s.first_average));
-        if (p.after_gradients && s.parameter_count > 0)
-            if (auto goes_on = (*p.after_gradients)(
-                    s.first_parameter,
-                    std::span{done.parameters}.subspan(s.first_parameter, s.parameter_count));
-                !goes_on)
-                return goes_on.failure();
-        for (std::size_t i = s.inputs.size(); i-- > 0;)
-            if (s.wanted[i])
-                if (auto added = add(context, slots[s.inputs[i]], std::move(passed->inputs[i]));
-                    !added)
-                    return added.failure();
-        if (p.after_step)
-            if (auto goes_on = (*p.after_step)(k, {}); !goes_on)
-                return goes_on.failure();
-    }
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-        if (inputs_[i].trained)
-            done.inputs.push_back(std::move(slots[input_slots_[i]]));
-    return done;
+    graph_pass whole = graph_pass::backward(*this, std::move(saved), std::move(output_gradients));
+    if (auto done = whole.run_until(context, p, 0); !done)
+        return done.failure();
+    std::vector<activation> inputs = whole.take_input_gradients();
+    auto of_weights = whole.take_weight_gradients(context, p);
+    if (!of_weights)
+        return of_weights.failure();
+    return gradients{std::move(inputs), std::move(*of_weights)};
 }
 
 } // namespace troupe

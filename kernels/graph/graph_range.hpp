@@ -1,4 +1,5 @@
-// The execution of a contiguous range of a graph's layers, forward and backward: the order of steps, and their values.
+// The execution of a contiguous range of a graph's layers, forward and backward: the order of steps, and their values. Whole
+// passes are run here; graph_pass.hpp runs them step by step.
 //
 // Layers that are faster together run as one step. Every value is released after its last reader; gradients of a value that
 // several layers read are added in the reverse order of these, wherever the graph is cut, so that the bits are the same.
@@ -29,6 +30,7 @@ class graph_range {
     const std::vector<average_info>& averages() const noexcept { return averages_; }
     double forward_flops() const noexcept { return forward_flops_; } // of one sample
     double backward_flops() const noexcept { return backward_flops_; }
+    double weight_half_flops() const noexcept { return weight_half_flops_; } // of these
     // Bytes that each layer keeps for one sample between its forward and its backward pass. A value that several layers keep
     // counts at the first.
     const std::vector<std::size_t>& kept_bytes() const noexcept { return kept_bytes_; }
@@ -47,6 +49,9 @@ class graph_range {
         bool trained = false; // has a backward pass
     };
     const std::vector<step>& steps() const noexcept { return steps_; }
+    std::size_t slots() const noexcept { return slots_; }
+    const std::vector<std::size_t>& input_slots() const noexcept { return input_slots_; }
+    const std::vector<std::size_t>& output_slots() const noexcept { return output_slots_; }
 
     // Called after each step, in both directions, with its number and, in a forward pass, its output; an error that it
     // returns ends the pass.
@@ -71,11 +76,14 @@ class graph_range {
     result<outcome> forward(compute_context& context, const pass& p,
                             std::vector<activation> inputs) const;
 
+    struct weight_gradients {
+        std::vector<tensor> parameters;
+        std::vector<tensor> statistics; // by average
+    };
     // `output_gradients` has one gradient for each output that is trained, in order.
     struct gradients {
         std::vector<activation> inputs; // of the inputs that are trained, in order
-        std::vector<tensor> parameters;
-        std::vector<tensor> statistics; // by average
+        weight_gradients weights;
     };
     result<gradients> backward(compute_context& context, const pass& p,
                                std::vector<saved_layer> saved,
@@ -96,6 +104,7 @@ class graph_range {
     std::vector<std::size_t> kept_bytes_;
     double forward_flops_ = 0;
     double backward_flops_ = 0;
+    double weight_half_flops_ = 0;
 };
 
 } // namespace troupe

@@ -8,6 +8,7 @@ namespace troupe {
 
 namespace {
 
+// One step of the range around it: a pass does not stop inside, and its backward pass is not cut into halves.
 class recompute_layer final : public layer {
   public:
     recompute_layer(const model_graph& graph, const value_form& output)
@@ -56,8 +57,8 @@ class recompute_layer final : public layer {
                                      {std::move(pass.output_gradient)});
         if (!done)
             return done.failure();
-        gradients made{std::move(done->inputs), std::move(done->parameters),
-                       std::move(done->statistics)};
+        gradients made{std::move(done->inputs), std::move(done->weights.parameters),
+                       std::move(done->weights.statistics)};
         made.inputs.resize(1);
         return made;
     }

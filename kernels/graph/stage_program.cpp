@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/graph/graph_range.hpp"
+#include "kernels/graph/graph_pass.hpp"
 #include "schemas/base/random.hpp"
 
 namespace troupe {
@@ -148,6 +148,10 @@ double stage_program::backward_flops_per_sample() const noexcept {
     return run_->backward_flops();
 }
 
+double stage_program::weight_half_flops_per_sample() const noexcept {
+    return run_->weight_half_flops();
+}
+
 std::vector<std::size_t> stage_program::kept_bytes_per_sample() const {
     std::vector<std::size_t> bytes = run_->kept_bytes();
     if (has_loss())
@@ -269,9 +273,47 @@ result<backward_result> stage_program::backward(compute_context& context, const 
     auto inputs = row_major(context, std::move(passed->inputs));
     if (!inputs)
         return inputs.failure();
-    backward_result done{std::move(*inputs), std::move(passed->parameters)};
-    std::ranges::move(passed->statistics, std::back_inserter(done.weight_gradients));
+    backward_result done{std::move(*inputs), std::move(passed->weights.parameters)};
+    std::ranges::move(passed->weights.statistics, std::back_inserter(done.weight_gradients));
     return done;
+}
+
+result<half_backward> stage_program::backward_inputs(compute_context& context, const weights& w,
+                                                     const batch_part& part,
+                                                     saved_activations saved,
+                                                     std::vector<tensor> output_gradients) const {
+    if (auto fits = check_gradients(output_gradients, samples_of(output_gradients)); !fits)
+        return fits.failure().in("gradient");
+    compute_context precise = with_precision(context);
+    half_backward half;
+    half.rest = std::make_shared<graph_pass>(graph_pass::backward(
+        *run_, std::move(saved.layers), from_row_major(std::move(output_gradients)), true));
+    if (auto done = half.rest->run_until(precise, {part, w.parameters, w.averages}, 0); !done)
+        return done.failure();
+    auto inputs = row_major(context, half.rest->take_input_gradients());
+    if (!inputs)
+        return inputs.failure();
+    half.input_gradients = std::move(*inputs);
+    for (const tensor& t : half.rest->kept())
+        half.kept_bytes += t.bytes();
+    return half;
+}
+
+result<std::vector<tensor>>
+stage_program::backward_weights(compute_context& context, const weights& w, const batch_part& part,
+                                graph_pass& rest, const gradients_hook* ready,
+                                const std::vector<bool>* as_factors) const {
+    compute_context precise = with_precision(context);
+    auto made = rest.take_weight_gradients(precise, {.part = part,
+                                                     .parameters = w.parameters,
+                                                     .averages = w.averages,
+                                                     .after_gradients = ready,
+                                                     .as_factors = as_factors});
+    if (!made)
+        return made.failure();
+    std::vector<tensor> all = std::move(made->parameters);
+    std::ranges::move(made->statistics, std::back_inserter(all));
+    return all;
 }
 
 result<std::vector<tensor>> stage_program::next_averages(compute_context& context,

@@ -48,7 +48,15 @@ struct backward_result {
 // The first dimension of the first tensor; 0 without one.
 std::size_t samples_of(std::span<const tensor> batches) noexcept;
 
+class graph_pass;  // kernels/graph/graph_pass.hpp
 class graph_range; // kernels/graph/graph_range.hpp
+
+// The first half of a backward pass, between the two.
+struct half_backward {
+    std::vector<tensor> input_gradients; // as in backward_result
+    std::shared_ptr<graph_pass> rest;    // for the second half; null once that has it
+    std::uint64_t kept_bytes = 0;        // of the tensors in `rest`
+};
 struct model_graph;
 
 class stage_program {
@@ -71,6 +79,7 @@ class stage_program {
     std::size_t parameter_bytes() const noexcept;
     double forward_flops_per_sample() const noexcept; // multiply and add count as two
     double backward_flops_per_sample() const noexcept;
+    double weight_half_flops_per_sample() const noexcept; // of these, in backward_weights()
     // Bytes that each layer keeps for one sample between forward and backward; the model's last layer also the loss's
     // gradient.
     std::vector<std::size_t> kept_bytes_per_sample() const;
@@ -112,6 +121,17 @@ class stage_program {
                                      std::vector<tensor> output_gradients,
                                      const gradients_hook* ready = nullptr,
                                      const std::vector<bool>* as_factors = nullptr) const;
+
+    // The same backward pass in two halves, with the same bits: the gradients of the inputs, and later those of the
+    // weights (backward_result::weight_gradients). Linear and attention layers leave their weights to the second half;
+    // others compute all in the first. Gradients are handed to `ready` in the second.
+    result<half_backward> backward_inputs(compute_context& context, const weights& w,
+                                          const batch_part& part, saved_activations saved,
+                                          std::vector<tensor> output_gradients) const;
+    result<std::vector<tensor>>
+    backward_weights(compute_context& context, const weights& w, const batch_part& part,
+                     graph_pass& rest, const gradients_hook* ready = nullptr,
+                     const std::vector<bool>* as_factors = nullptr) const;
 
     // The running averages of the version after `current`, from statistics summed over a minibatch.
     result<std::vector<tensor>> next_averages(compute_context& context, const weights& current,

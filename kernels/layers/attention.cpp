@@ -19,6 +19,7 @@ class attention_layer final : public layer {
     double backward_flops(bool) const noexcept override {
         return 2 * projection_flops() + 10 * pairs() * static_cast<double>(width_);
     }
+    double weight_half_flops() const noexcept override { return projection_flops(); }
     kept_values kept() const noexcept override {
         return {.inputs = 1,
                 .more_bytes = positions_ * (4 * width_ + settings_.heads) * sizeof(float)};
@@ -33,6 +34,8 @@ class attention_layer final : public layer {
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override;
     result<gradients> backward(compute_context& context, backward_pass pass) const override;
+    result<std::vector<tensor>> weight_gradients(compute_context& context,
+                                                 weight_pass pass) const override;
 
   private:
     // The number of pairs of queries with the keys that they see.
@@ -85,24 +88,33 @@ result<activation> attention_layer::forward(compute_context& context, forward_pa
     return activation{out.reshaped({samples, positions_, width_}), 1};
 }
 
+// The rest is what the two projections multiply: their inputs, and the gradients of their outputs.
 result<layer::gradients> attention_layer::backward(compute_context& context,
                                                    backward_pass pass) const {
     const tensor& input = pass.saved.tensors[0];
     const tensor& packed = pass.saved.tensors[1];
     const tensor& attended = pass.saved.tensors[2];
     const std::size_t rows = input.shape()[0];
-    auto made = allocate_gradients(context, pass);
+    auto made = allocate_input_gradient(context, pass);
     if (!made)
         return made.failure();
     auto between = allocate_all(context, {{rows, width_}, packed.shape()});
     if (!between)
         return between.failure();
     auto& [to_rows, to_packed] = *between;
-    auto& g = made->parameters;
-    if (auto done =
-            context.ops.run(linear_backward{attended.reshaped({rows, width_}), pass.parameters[2],
-                                            pass.output_gradient.values.reshaped({rows, width_}),
-                                            &to_rows, &g[2], &g[3], context.products});
+    const tensor rows_attended = attended.reshaped({rows, width_});
+    const tensor output_gradient = pass.output_gradient.values.reshaped({rows, width_});
+    std::vector<tensor> of_weights;
+    if (!pass.in_halves) {
+        auto allocated = allocate_weight_gradients(context, pass.parameters, false);
+        if (!allocated)
+            return allocated.failure();
+        of_weights = std::move(*allocated);
+    }
+    const auto of_weight = [&](std::size_t p) { return pass.in_halves ? nullptr : &of_weights[p]; };
+    if (auto done = context.ops.run(linear_backward{rows_attended, pass.parameters[2],
+                                                    output_gradient, &to_rows, of_weight(2),
+                                                    of_weight(3), context.products});
         !done)
         return done.failure();
     if (auto done = context.ops.run(attention_backward{
@@ -111,14 +123,33 @@ result<layer::gradients> attention_layer::backward(compute_context& context,
             part(to_packed, 1), part(to_packed, 2), context.products});
         !done)
         return done.failure();
+    const tensor packed_gradient = to_packed.reshaped({rows, 3 * width_});
     tensor& to_input = made->inputs[0].values;
-    if (auto done = context.ops.run(
-            linear_backward{input, pass.parameters[0], to_packed.reshaped({rows, 3 * width_}),
-                            pass.wanted[0] ? &to_input : nullptr, &g[0], &g[1], context.products});
+    if (auto done = context.ops.run(linear_backward{input, pass.parameters[0], packed_gradient,
+                                                    pass.wanted[0] ? &to_input : nullptr,
+                                                    of_weight(0), of_weight(1), context.products});
         !done)
         return done.failure();
     if (to_input)
         to_input = to_input.reshaped(attended.shape());
+    if (pass.in_halves)
+        made->rest.tensors = {input, packed_gradient, rows_attended, output_gradient};
+    else
+        made->parameters = std::move(of_weights);
+    return made;
+}
+
+result<std::vector<tensor>> attention_layer::weight_gradients(compute_context& context,
+                                                              weight_pass pass) const {
+    auto made = allocate_weight_gradients(context, pass.parameters, false);
+    if (!made)
+        return made;
+    for (const std::size_t p : {std::size_t{2}, std::size_t{0}})
+        if (auto done = context.ops.run(
+                linear_backward{pass.rest.tensors[p], pass.parameters[p], pass.rest.tensors[p + 1],
+                                nullptr, &(*made)[p], &(*made)[p + 1], context.products});
+            !done)
+            return done.failure();
     return made;
 }
 

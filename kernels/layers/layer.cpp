@@ -23,26 +23,51 @@ result<tensor> writable(compute_context& context, const tensor& t) {
 
 result<layer::gradients> layer::allocate_gradients(compute_context& context,
                                                    const backward_pass& pass) {
+    auto made = allocate_input_gradient(context, pass);
+    if (!made)
+        return made;
+    auto parameters = allocate_weight_gradients(context, pass.parameters, pass.as_factors);
+    if (!parameters)
+        return parameters.failure();
+    made->parameters = std::move(*parameters);
+    return made;
+}
+
+result<layer::gradients> layer::allocate_input_gradient(compute_context& context,
+                                                        const backward_pass& pass) {
     gradients made;
     made.inputs.resize(1);
-    if (pass.wanted[0]) {
-        auto to_input =
-            tensor::allocate(context.memory, data_type::float32, pass.saved.tensors[0].shape());
-        if (!to_input)
-            return to_input.failure();
-        made.inputs[0].values = std::move(*to_input);
-    }
-    for (const tensor& parameter : pass.parameters) {
-        if (pass.as_factors && made.parameters.empty()) {
-            made.parameters.emplace_back();
+    made.parameters.resize(pass.parameters.size());
+    if (!pass.wanted[0])
+        return made;
+    auto to_input =
+        tensor::allocate(context.memory, data_type::float32, pass.saved.tensors[0].shape());
+    if (!to_input)
+        return to_input.failure();
+    made.inputs[0].values = std::move(*to_input);
+    return made;
+}
+
+result<std::vector<tensor>> layer::allocate_weight_gradients(compute_context& context,
+                                                             std::span<const tensor> parameters,
+                                                             bool as_factors) {
+    std::vector<tensor> made;
+    for (const tensor& parameter : parameters) {
+        if (as_factors && made.empty()) {
+            made.emplace_back();
             continue;
         }
         auto gradient = tensor::allocate(context.memory, data_type::float32, parameter.shape());
         if (!gradient)
             return gradient.failure();
-        made.parameters.push_back(std::move(*gradient));
+        made.push_back(std::move(*gradient));
     }
     return made;
+}
+
+result<std::vector<tensor>> layer::weight_gradients(compute_context&, weight_pass) const {
+    TROUPE_CHECK(false, "this layer leaves no rest");
+    return std::vector<tensor>{};
 }
 
 std::string_view layer_kind(proto::Layer::Reader description) noexcept {

@@ -52,6 +52,8 @@ class layer {
     virtual double
     forward_flops() const noexcept = 0; // of one sample; multiply and add count as two
     virtual double backward_flops(bool want_input_gradient) const noexcept = 0;
+    // The part of backward_flops() that weight_gradients() takes.
+    virtual double weight_half_flops() const noexcept { return 0; }
     virtual kept_values kept() const noexcept = 0;
     // Whether the output is the input in another shape, in the same memory.
     virtual bool reshapes() const noexcept { return false; }
@@ -80,20 +82,39 @@ class layer {
         std::vector<bool> wanted; // by input: whether its gradient is
         // The gradient of the first parameter, which has factor_rows, is wanted as its factors (sufficient_factors.hpp).
         bool as_factors = false;
+        // A layer that gains by it gives the gradients of its inputs alone, and leaves a rest for weight_gradients().
+        bool in_halves = false;
     };
     struct gradients {
         std::vector<activation> inputs; // by input, without values where not wanted
-        std::vector<tensor> parameters;
+        std::vector<tensor> parameters; // null tensors where there is a rest
         std::vector<tensor> statistics; // what the averages are of, times the part's share
+        saved_layer rest;               // without tensors: nothing is left to do
     };
     // After forward passes of training only.
     virtual result<gradients> backward(compute_context& context, backward_pass pass) const = 0;
 
+    struct weight_pass {
+        const batch_part& part;
+        std::span<const tensor> parameters;
+        saved_layer rest;
+        bool as_factors = false;
+    };
+    // The second half of a backward pass that has left a rest: the gradients of the parameters, with the bits of the whole.
+    virtual result<std::vector<tensor>> weight_gradients(compute_context& context,
+                                                         weight_pass pass) const;
+
   protected:
     // Memory for what backward is to compute: of the shape of the only input, which forward has saved as
-    // tensors[0], where its gradient is wanted, and of each parameter's; of the first none where its factors are wanted.
+    // tensors[0], where its gradient is wanted, and of each parameter's.
     static result<gradients> allocate_gradients(compute_context& context,
                                                 const backward_pass& pass);
+    // The two parts of that. Of the first parameter no memory where its factors are wanted.
+    static result<gradients> allocate_input_gradient(compute_context& context,
+                                                     const backward_pass& pass);
+    static result<std::vector<tensor>> allocate_weight_gradients(compute_context& context,
+                                                                 std::span<const tensor> parameters,
+                                                                 bool as_factors);
 };
 
 // The layer of one input that `description` asks for: all but those that hold other layers (kernels/graph/model_graph.hpp).

@@ -23,6 +23,7 @@ class linear_layer final : public layer {
     double backward_flops(bool want_input_gradient) const noexcept override {
         return forward_flops() * (want_input_gradient ? 2 : 1);
     }
+    double weight_half_flops() const noexcept override { return forward_flops(); }
     kept_values kept() const noexcept override {
         if (!activation_)
             return {.inputs = 1};
@@ -77,34 +78,69 @@ class linear_layer final : public layer {
             if (auto done = go_back_through_activation(context, pass); !done)
                 return done.failure();
         const tensor& input = pass.saved.tensors[0];
-        auto made = allocate_gradients(context, pass);
+        auto made = allocate_input_gradient(context, pass);
         if (!made)
             return made.failure();
         tensor& to_input = made->inputs[0].values;
         const tensor output_gradient =
             pass.output_gradient.values.reshaped({input.shape()[0], out_});
-        auto done = context.ops.run(
-            linear_backward{.input = input,
-                            .weight = pass.parameters[0],
-                            .output_gradient = output_gradient,
-                            .input_gradient = pass.wanted[0] ? &to_input : nullptr,
-                            .weight_gradient = pass.as_factors ? nullptr : &made->parameters[0],
-                            .bias_gradient = has_bias_ ? &made->parameters[1] : nullptr,
-                            .products = context.products});
-        if (!done)
-            return done.failure();
-        if (pass.as_factors) {
-            auto factors = factors_of(context, output_gradient, input);
-            if (!factors)
-                return factors.failure();
-            made->parameters[0] = std::move(*factors);
+        if (pass.in_halves) {
+            made->rest.tensors = {input, output_gradient};
+            if (auto done = go_back(context, made->rest, pass.parameters[0],
+                                    to_input ? &to_input : nullptr, nullptr, nullptr);
+                !done)
+                return done.failure();
+        } else {
+            auto of_weights = weight_gradients(
+                context, {pass.part, pass.parameters, {{input, output_gradient}}, pass.as_factors},
+                to_input ? &to_input : nullptr);
+            if (!of_weights)
+                return of_weights.failure();
+            made->parameters = std::move(*of_weights);
         }
         if (to_input)
             to_input = to_input.reshaped(batch_of(input.shape()[0] / rows_, input_));
         return made;
     }
 
+    result<std::vector<tensor>> weight_gradients(compute_context& context,
+                                                 weight_pass pass) const override {
+        return weight_gradients(context, std::move(pass), nullptr);
+    }
+
   private:
+    // `rest`: the input, and the gradient of the product's output. Null: not wanted.
+    result<void> go_back(compute_context& context, const saved_layer& rest, const tensor& weight,
+                         tensor* to_input, tensor* to_weight, tensor* to_bias) const {
+        return context.ops.run(linear_backward{.input = rest.tensors[0],
+                                               .weight = weight,
+                                               .output_gradient = rest.tensors[1],
+                                               .input_gradient = to_input,
+                                               .weight_gradient = to_weight,
+                                               .bias_gradient = to_bias,
+                                               .products = context.products});
+    }
+
+    // As a second half, or of the whole with the input's gradient.
+    result<std::vector<tensor>> weight_gradients(compute_context& context, weight_pass pass,
+                                                 tensor* to_input) const {
+        auto made = allocate_weight_gradients(context, pass.parameters, pass.as_factors);
+        if (!made)
+            return made;
+        if (auto done =
+                go_back(context, pass.rest, pass.parameters[0], to_input,
+                        pass.as_factors ? nullptr : &(*made)[0], has_bias_ ? &(*made)[1] : nullptr);
+            !done)
+            return done.failure();
+        if (pass.as_factors) {
+            auto factors = factors_of(context, pass.rest.tensors[1], pass.rest.tensors[0]);
+            if (!factors)
+                return factors.failure();
+            (*made)[0] = std::move(*factors);
+        }
+        return made;
+    }
+
     // The pass as it is for the product alone.
     result<void> go_back_through_activation(compute_context& context, backward_pass& pass) const {
         tensor& gradient = pass.output_gradient.values;

@@ -30,6 +30,7 @@ struct cut_model {
     std::vector<stage_program> stages;
     std::vector<weights_ptr> versions;
     double loss = 0;
+    bool in_halves = false; // backward passes; the second halves run when all first ones are done
 
     cut_model(compute_context& context, proto::Model::Reader model,
               const std::vector<std::size_t>& counts, std::size_t state = 1) {
@@ -58,7 +59,16 @@ struct cut_model {
         loss = judged.loss_sum;
         values = {std::move(judged.gradient)};
         std::vector<std::vector<tensor>> all(stages.size());
+        std::vector<half_backward> halves(stages.size());
         for (std::size_t s = stages.size(); s-- > 0;) {
+            if (in_halves) {
+                halves[s] = stages[s]
+                                .backward_inputs(context, *versions[s], part, std::move(saved[s]),
+                                                 std::move(values))
+                                .value();
+                values = std::move(halves[s].input_gradients);
+                continue;
+            }
             auto passed =
                 stages[s]
                     .backward(context, *versions[s], part, std::move(saved[s]), std::move(values))
@@ -66,6 +76,9 @@ struct cut_model {
             values = std::move(passed.input_gradients);
             all[s] = std::move(passed.weight_gradients);
         }
+        for (std::size_t s = 0; s < stages.size() && in_halves; ++s)
+            all[s] =
+                stages[s].backward_weights(context, *versions[s], part, *halves[s].rest).value();
         return all;
     }
 

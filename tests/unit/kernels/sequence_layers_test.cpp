@@ -57,7 +57,7 @@ struct text {
 
 BOOST_AUTO_TEST_SUITE(sequence_layers)
 
-BOOST_AUTO_TEST_CASE(transformers_give_the_same_bits_wherever_they_are_cut) {
+BOOST_AUTO_TEST_CASE(transformers_give_the_same_bits_wherever_they_are_cut_and_in_halves) {
     for (const bool again : {false, true})
         for (const auto& backend : backends()) {
             operand_pool pool{1ull << 30};
@@ -66,20 +66,24 @@ BOOST_AUTO_TEST_CASE(transformers_give_the_same_bits_wherever_they_are_cut) {
             auto model = little_transformer(again);
             const std::size_t layers = count_layers(model.build());
             const text data{pool};
-            const auto trained = [&](const std::vector<std::size_t>& counts) {
+            const auto trained = [&](const std::vector<std::size_t>& counts,
+                                     bool in_halves = false) {
                 cut_model cut{context, model.build(), counts};
+                cut.in_halves = in_halves;
                 for (int step = 0; step < 2; ++step)
                     cut.train(context, data.tokens, data.truth, *sgd_rule(0.9f), 0.05f);
                 return cut;
             };
             const cut_model whole = trained({layers});
-            for (std::size_t first = 1; first < layers; ++first) {
-                const cut_model parts = trained({first, layers - first});
-                BOOST_TEST_CONTEXT(backend.name << ", cut behind " << first) {
-                    check_bit_equal(whole.parameters(), parts.parameters());
-                    BOOST_TEST(whole.loss == parts.loss);
+            for (std::size_t first = 1; first < layers; ++first)
+                for (const bool in_halves : {false, true}) {
+                    const cut_model parts = trained({first, layers - first}, in_halves);
+                    BOOST_TEST_CONTEXT(backend.name << ", cut behind " << first
+                                                    << (in_halves ? ", in halves" : "")) {
+                        check_bit_equal(whole.parameters(), parts.parameters());
+                        BOOST_TEST(whole.loss == parts.loss);
+                    }
                 }
-            }
         }
 }
 

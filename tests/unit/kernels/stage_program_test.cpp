@@ -37,7 +37,7 @@ model_builder conv_net(std::uint32_t side) {
 
 BOOST_AUTO_TEST_SUITE(stage_programs)
 
-BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
+BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut_and_in_halves) {
     // The second: more samples than are convolved at a time, overlapping windows, channels that do not fill a vector.
     model_builder odd{16, 25, 23};
     odd.conv2d(32, 3, 1, 1).relu().max_pool(3, 2).conv2d(6, 3, 2, 0).relu().max_pool(2).linear(10);
@@ -56,8 +56,10 @@ BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
             compute_context context{*ops, pool};
             const tensor input = random_tensor(pool, shape, 1);
             const tensor truth = labels(pool, shape[0], 10, 2);
-            const auto trained = [&](const std::vector<std::size_t>& counts) {
+            const auto trained = [&](const std::vector<std::size_t>& counts,
+                                     bool in_halves = false) {
                 cut_model cut{context, model.build(), counts};
+                cut.in_halves = in_halves;
                 for (int step = 0; step < 2; ++step)
                     cut.train(context, input, truth, *sgd_rule(0.9f), 0.05f);
                 return cut;
@@ -66,15 +68,43 @@ BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
             std::vector<std::vector<std::size_t>> cuts{std::vector<std::size_t>(layers, 1)};
             for (std::size_t first = 1; first < layers; ++first)
                 cuts.push_back({first, layers - first});
-            for (const auto& cut : cuts) {
-                const cut_model parts = trained(cut);
-                BOOST_TEST_CONTEXT(backend.name << ", " << cut.size() << " stages, the first of "
-                                                << cut[0]) {
-                    check_bit_equal(whole.parameters(), parts.parameters());
-                    BOOST_TEST(whole.loss == parts.loss);
+            for (const auto& cut : cuts)
+                for (const bool in_halves : {false, true}) {
+                    const cut_model parts = trained(cut, in_halves);
+                    BOOST_TEST_CONTEXT(backend.name << ", " << cut.size()
+                                                    << " stages, the first of " << cut[0]
+                                                    << (in_halves ? ", in halves" : "")) {
+                        check_bit_equal(whole.parameters(), parts.parameters());
+                        BOOST_TEST(whole.loss == parts.loss);
+                    }
                 }
-            }
         }
+}
+
+// Linear layers leave their weights to the second half; what they keep for it is their input and their output's gradient.
+BOOST_AUTO_TEST_CASE(a_first_half_keeps_what_the_second_multiplies) {
+    operand_pool pool{1ull << 30};
+    const auto ops = backends().front().make(pool);
+    compute_context context{*ops, pool};
+    model_builder model{8};
+    model.linear(6).relu().linear(4);
+    const auto program = stage_program::whole(model.build()).value();
+    const auto w = program.initialise(context, 1, 0).value();
+    const batch_part part{.training = true};
+    auto passed = program.forward(context, *w, part, {random_tensor(pool, {5, 8}, 1)}).value();
+    auto half = program
+                    .backward_inputs(context, *w, part, std::move(passed.saved),
+                                     {random_tensor(pool, {5, 4}, 2)})
+                    .value();
+    BOOST_TEST(half.kept_bytes == 5 * (8 + 6 + 6 + 4) * sizeof(float));
+    std::vector<std::size_t> handed;
+    const stage_program::gradients_hook ready = [&](std::size_t first, std::span<const tensor>) {
+        handed.push_back(first);
+        return result<void>{};
+    };
+    const auto made = program.backward_weights(context, *w, part, *half.rest, &ready).value();
+    BOOST_TEST(made.size() == 4u);
+    BOOST_TEST(handed == (std::vector<std::size_t>{2, 0}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(training_learns_its_batch) {
