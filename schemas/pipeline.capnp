@@ -31,6 +31,7 @@
 using Cxx = import "/capnp/c++.capnp";
 using App = import "app.capnp";
 using Topology = import "topology.capnp";
+using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
 
 struct ModelPart {
@@ -48,11 +49,40 @@ struct ModelPart {
   slowDown @8 :Float32 = 1;     # factor by which the device's work takes longer, by waiting
 }
 
+struct StageStep {
+  # A step of a schedule's table (actors/pipeline/shape/schedule_table.hpp).
+  kind @0 :Kind;
+  microbatch @1 :UInt32;        # 0 for an update
+  ahead @2 :UInt32;             # minibatches ahead of the one in hand
+  behind @3 :UInt32;            # of a forward: updates that its weights are behind, at most as many as there were
+
+  enum Kind {
+    forward @0;
+    backward @1;
+    backwardInput @2;           # the first half of a backward pass, which gives the gradients of the inputs
+    backwardWeight @3;          # the second half, which gives those of the weights
+    update @4;
+  }
+}
+
+struct StageSchedule {
+  # The steps of one stage. Steps whose work does not exist are passed over: minibatches and microbatches beyond the last.
+  warmUp @0 :List(StageStep);   # once per epoch, before the others; `ahead` counts from the epoch's first minibatch
+  body @1 :List(StageStep);     # for each minibatch
+  microbatches @2 :UInt32;      # of a minibatch
+  previousBehind @3 :List(UInt32);  # by microbatch: `behind` of the stage before; empty at the first stage
+  isSynchronous @4 :Bool;       # all stages update before any goes on
+  stashesWeights @5 :Bool;      # a backward pass uses the weights of its forward pass; else the latest
+  turns @6 :UInt64;             # number, within the run and the node, of a device on which several stages take turns by their
+                                # steps' places; 0: this stage is alone on its device
+  places @7 :List(UInt32);      # with turns: of each step of warmUp and body, the place among all steps of the device
+}
+
 struct StageOptions {
   # Options of role "stage" (run.capnp), whose asker is the stage's trainer (training.capnp).
   part @0 :ModelPart;
   stages @1 :UInt32;
-  schedule @2 :Topology.PipelineSchedule;
+  schedule @2 :StageSchedule;
   samples @3 :UInt64;           # in an epoch: the minibatches of the run follow from them and from the part's train, and the
                                 # learning rate of each update from its position among them
   stageReplicas @4 :List(UInt32);  # replicas of every stage, if they differ; minibatches then have equal weights. Empty: all
@@ -161,7 +191,13 @@ struct EndOfEvaluation {
 # the last backward pass of a minibatch, and makes the version after the recorded one. Between these two a stage that sends
 # PartialNorm sums its squares.
 
+struct TurnCame $nodeLocal {
+  # Stage to another stage on the same device, within the node: the next pass of the device is the receiver's.
+}
+
 const forwardWork :Text = "forward";
 const backwardWork :Text = "backward";
+const backwardInputWork :Text = "backward input";    # the first half: the gradients of the inputs
+const backwardWeightWork :Text = "backward weight";  # the second half: those of the weights
 const normWork :Text = "norm";
 const updateWork :Text = "update";

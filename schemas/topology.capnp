@@ -273,11 +273,11 @@ struct PowerSgdCodec {
 # ---- pipelines ----
 
 struct PipelineTopology {
-  schedule @0 :PipelineSchedule = pipedream $A.doc("Order of forward and backward passes and of updates.");
+  schedule @0 :PipelineSchedule $A.doc("Order of forward and backward passes and of updates.");
   stages @1 :Stages $A.doc("auto: one stage per device, split by measured layer time. A number: that many stages. A list: "
           "the stages themselves. If stages outnumber devices, neighbours share a device, also by measured layer time.");
-  microbatches @2 :UInt32 = 4 $A.min(1) $A.max(65536)
-      $A.doc("Number of parts into which gpipe splits a minibatch; pipedream does not split minibatches.");
+  microbatches @2 :UInt32 = 4 $A.min(1) $A.max(4096)
+      $A.doc("Number of parts into which a minibatch is split, with any schedule but pipedream.");
   rate @3 :StageRate = perSample $A.doc("Learning rate of a stage with replicas of its own.");
   activations @4 :NumberForm = f32 $A.doc("Number form of activations between stages, and of their gradients.");
 }
@@ -294,10 +294,53 @@ enum NumberForm {
   int8 @2 $A.doc("One of 255 steps up to the largest of 512 neighbours, the nearest: 8 bits.");
 }
 
-enum PipelineSchedule {
-  pipedream @0 $A.doc("Asynchronous one-forward-one-backward with weight stashing: no idle time; gradients of stage s are "
-          "S-1-s versions late.");
-  gpipe @1 $A.doc("Synchronous: all microbatches forward, all backward, one update.");
+struct PipelineSchedule $A.doc("Exactly one schedule: a table of steps (`troupe pipeline` draws it).") {
+  union {
+    pipedream @0 :Pipedream $A.doc("Asynchronous one-forward-one-backward with weight stashing: no idle time; gradients of "
+            "stage s are S-1-s versions late. Minibatches are not split. Narayanan et al. 2019.");
+    gpipe @1 :Void $A.doc("Synchronous: all microbatches forward, all backward, one update. Huang et al. 2019.");
+    oneFOneB @2 :OneFOneB $A.doc("Synchronous: forward and backward passes in turn, as many idle slots as gpipe, and at most "
+            "S-s microbatches in flight at stage s: PipeDream-flush, DAPPLE. Fan et al. 2021.");
+    zeroBubble @3 :ZeroBubble $A.doc("one_f_one_b with backward passes in two halves: gradients of the inputs go back at "
+            "once, those of weights fill idle slots. Qi et al. 2024.");
+    twoVersions @4 :Void $A.doc("Asynchronous one-forward-one-backward over microbatches with two weight versions: no idle "
+            "time where there are as many microbatches as stages; all gradients are one version late: PipeDream-2BW. "
+            "Narayanan et al. 2021.");
+    localAccumulation @5 :Void $A.doc("Asynchronous one-forward-one-backward over microbatches on the latest weights, of "
+            "which none is kept: a backward pass may use later ones than its forward pass. PACI, 2026.");
+    interleaved @6 :Interleaved $A.doc("one_f_one_b with several stages on each device, dealt in turn, which divide its idle "
+            "time by their number. Narayanan et al. 2021.");
+    zeroBubbleV @7 :ZeroBubbleV $A.doc("zero_bubble with two stages on each device, dealt there and back: no idle time where forward "
+            "pass and halves take equally long. Qi et al. 2024.");
+    table @8 :Text $A.path $A.doc("A CSV file with a row of steps for each device, in the form of PyTorch's pipelining: 0F0, "
+            "2B1, halves 1I0 and 1W0 (`troupe pipeline NAME --csv FILE` writes one). It says how many stages and "
+            "microbatches there are.");
+  }
+}
+
+struct Interleaved {
+  stagesPerDevice @0 :UInt32 = 2 $A.min(2) $A.max(64) $A.doc("Number of stages on each device.");
+}
+
+struct Pipedream {
+  verticalSync @0 :Bool $A.doc("All stages compute a minibatch with the version that the first stage used.");
+}
+
+struct OneFOneB {
+  doubledWarmUp @0 :Bool $A.doc("Twice as many forward passes before the first backward pass, which hides slow links; more "
+          "in flight: DAPPLE's policy B.");
+}
+
+struct ZeroBubbleV {
+  activations @0 :UInt32 = 1 $A.min(1) $A.max(3) $A.doc("Divisor of the activations that are in flight: 2, half as many as with "
+          "zero_bubble, or 3, a third, with more idle time.");
+}
+
+struct ZeroBubble {
+  doubledWarmUp @0 :Bool $A.doc("No idle slot where forward pass and halves take equally long and there are 2S-1 microbatches, "
+          "for up to 2S-1 in flight: ZB-H2. Without: ZB-H1, with up to S in flight.");
+  stagesPerDevice @1 :UInt32 = 1 $A.min(1) $A.max(64) $A.doc("Number of stages on each device, dealt in turn, as with "
+          "interleaved.");
 }
 
 struct Stages $A.byKind {

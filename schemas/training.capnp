@@ -36,21 +36,22 @@ struct ConnectStage {
   source @2 :Run.ActorAddress;      # the data source, which sends labels to the last stage
   restored @3 :Bool;
   weightVersion @4 :UInt64;     # version of the attached weights, or of the peers' weights
-  reducers @5 :List(Run.ActorAddress);  # reducers of this stage in all replicas, by replica; empty if they reduce nothing
-  shards @6 :List(Run.ActorAddress);    # shards of this stage's parameter server; empty if there is none
-  # Peers of this stage in all replicas, by replica; empty if there are none. If the stage `joins`, zeros in place of a lost
-  # replica's peer, which does not expect it and may still live for a while.
-  peers @7 :List(Run.ActorAddress);
-  joins @8 :Bool;               # it replaces a lost replica: the stage starts with its peers' weights, if it has peers
+  companions @5 :List(Companion);
+  joins @6 :Bool;               # it replaces a lost replica: the stage starts with its peers' weights, if it has peers
   # Whether the neighbour is computed on this stage's own device, so that tensors sent to it stay in that device's memory.
-  previousIsColocated @9 :Bool;
-  nextIsColocated @10 :Bool;
-  updates @11 :List(UInt64);    # restored: number of optimizer updates of each parameter so far, in the stage's order
-  # Colocated actors of this stage, on its node and of its run; actor 0 where there is none.
-  reducer @12 :Run.ActorAddress;
-  cache @13 :Run.ActorAddress;  # cache of the stage's parameter server
-  shard @14 :Run.ActorAddress;  # shard of the stage's parameter server
-  peer @15 :Run.ActorAddress;   # if replicas exchange weights, but not through their reducers
+  previousIsColocated @7 :Bool;
+  nextIsColocated @8 :Bool;
+  updates @9 :List(UInt64);     # restored: number of optimizer updates of each parameter so far, in the stage's order
+
+  struct Companion {
+    # A role of actors that connect the replicas of this stage, beside all of them or some. A stage has one entry for each
+    # such role.
+    role @0 :Text;              # "reducer", "peer", "shard", "cache" (actors/pipeline/shape/run_roles.hpp)
+    own @1 :Run.ActorAddress;   # the actor beside this stage, on its node and of its run; actor 0: there is none
+    # Those of this stage's replicas, by replica. Zeros in place of a lost replica's, which does not expect a stage that
+    # `joins` and may still live for a while.
+    all @2 :List(Run.ActorAddress);
+  }
 }
 
 struct StageReady {

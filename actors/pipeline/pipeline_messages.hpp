@@ -10,6 +10,6 @@ using pipeline_messages =
     message_list<proto::EpochBegin, proto::Activation, proto::Gradient, proto::PartialNorm,
                  proto::GlobalNorm, proto::Labels, proto::EndOfData, proto::EvaluationBatch,
                  proto::EvaluationLabels, proto::EvaluationTaken, proto::EndOfEvaluation,
-                 proto::StageOptions>;
+                 proto::StageOptions, proto::TurnCame>;
 
 } // namespace troupe

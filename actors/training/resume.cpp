@@ -7,7 +7,7 @@
 #include <set>
 
 #include "actors/app_file/app_file.hpp"
-#include "actors/pipeline/replica_sync.hpp"
+#include "actors/pipeline/shape/replica_sync.hpp"
 #include "actors/training/plan/planned_rate.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "kernels/graph/stage_program.hpp"

@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "actors/pipeline/shape/schedule_message.hpp"
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
 #include "schemas/peers.capnp.h"
@@ -40,19 +41,63 @@ void write_part(proto::ModelPart::Builder to, proto::App::Reader app, const plan
     to.setSlowDown(actor.where.slow_down);
 }
 
-void write_stage(proto::StageOptions::Builder to, proto::App::Reader app, const plan& p,
-                 const planned_actor& actor) {
-    to.setStages(static_cast<std::uint32_t>(p.stages.size()));
-    to.setSchedule(p.shape.schedule);
-    auto replicas = to.initStageReplicas(static_cast<unsigned>(p.stage_replicas.size()));
-    for (unsigned s = 0; s < replicas.size(); ++s)
-        replicas.set(s, p.stage_replicas[s]);
-    if (app.getTopology().isPipeline()) {
-        to.setRate(app.getTopology().getPipeline().getRate());
-        to.setActivations(app.getTopology().getPipeline().getActivations());
-    }
-    to.setWorker(server_worker(p, actor.stage, actor.replicas[0]));
+// An actor to spawn for a run of so many samples in an epoch.
+struct spawning {
+    proto::App::Reader app;
+    const plan& planned;
+    const planned_actor& actor;
+    std::uint64_t samples = 0;
+};
+
+template <class Options>
+Options::Builder write_part_of(proto::Spawn::Builder to, const spawning& s) {
+    to.setOptionsType(type_id_of<Options>());
+    auto made = to.getOptions().template initAs<Options>();
+    write_part(made.initPart(), s.app, s.planned, s.actor);
+    return made;
 }
+
+void write_stage(proto::Spawn::Builder spawn, const spawning& s) {
+    const plan& p = s.planned;
+    auto to = write_part_of<proto::StageOptions>(spawn, s);
+    to.setStages(static_cast<std::uint32_t>(p.stages.size()));
+    write_schedule(to.initSchedule(), p.schedule.of_stage(s.actor.stage, s.actor.replicas[0]));
+    auto replicas = to.initStageReplicas(static_cast<unsigned>(p.stage_replicas.size()));
+    for (unsigned i = 0; i < replicas.size(); ++i)
+        replicas.set(i, p.stage_replicas[i]);
+    if (const auto topology = s.app.getTopology(); topology.isPipeline()) {
+        to.setRate(topology.getPipeline().getRate());
+        to.setActivations(topology.getPipeline().getActivations());
+    }
+    to.setWorker(server_worker(p, s.actor.stage, s.actor.replicas[0]));
+    to.setSamples(s.samples);
+}
+
+void write_shard(proto::Spawn::Builder to, const spawning& s) {
+    auto shard = write_part_of<proto::ShardOptions>(to, s);
+    shard.setSamples(s.samples);
+    shard.setWorkers(workers_of(s.planned, s.actor.stage));
+}
+
+void write_cache(proto::Spawn::Builder to, const spawning& s) {
+    auto cache = write_part_of<proto::CacheOptions>(to, s);
+    cache.setWorkers(workers_of(s.planned, s.actor.stage));
+    cache.setMembers(static_cast<std::uint32_t>(s.actor.replicas.size()));
+}
+
+struct options_row {
+    run_role role;
+    void (*write)(proto::Spawn::Builder to, const spawning& s);
+};
+
+const options_row rows[] = {
+    {run_role::stage, write_stage},
+    {run_role::reducer,
+     [](auto to, const auto& s) { write_part_of<proto::ReducerOptions>(to, s); }},
+    {run_role::peer, [](auto to, const auto& s) { write_part_of<proto::PeerOptions>(to, s); }},
+    {run_role::shard, write_shard},
+    {run_role::cache, write_cache},
+};
 
 } // namespace
 
@@ -66,38 +111,9 @@ std::uint32_t server_worker(const plan& p, std::uint32_t stage, std::uint32_t re
 
 void write_options(proto::Spawn::Builder to, proto::App::Reader app, const plan& p,
                    const planned_actor& actor, std::uint64_t samples) {
-    const auto options = [&]<class Options>() {
-        to.setOptionsType(type_id_of<Options>());
-        auto made = to.getOptions().template initAs<Options>();
-        write_part(made.initPart(), app, p, actor);
-        return made;
-    };
-    switch (actor.role) {
-    case run_role::stage: {
-        auto stage = options.operator()<proto::StageOptions>();
-        write_stage(stage, app, p, actor);
-        stage.setSamples(samples);
-        break;
-    }
-    case run_role::reducer:
-        options.operator()<proto::ReducerOptions>();
-        break;
-    case run_role::peer:
-        options.operator()<proto::PeerOptions>();
-        break;
-    case run_role::shard: {
-        auto shard = options.operator()<proto::ShardOptions>();
-        shard.setSamples(samples);
-        shard.setWorkers(workers_of(p, actor.stage));
-        break;
-    }
-    case run_role::cache: {
-        auto cache = options.operator()<proto::CacheOptions>();
-        cache.setWorkers(workers_of(p, actor.stage));
-        cache.setMembers(static_cast<std::uint32_t>(actor.replicas.size()));
-        break;
-    }
-    }
+    const auto row = std::ranges::find(rows, actor.role, &options_row::role);
+    TROUPE_CHECK(row != std::end(rows), "a role has options");
+    row->write(to, {app, p, actor, samples});
 }
 
 } // namespace troupe

@@ -1,5 +1,8 @@
 #include "actors/training/stage_connection.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "actors/messages.hpp"
 #include "actors/update_counts.hpp"
 
@@ -24,6 +27,32 @@ std::vector<actor_address> neighbours(const placed_run& run, std::size_t stage,
     return run.planned.stage_replicas.empty() ? std::vector{all[replica]} : all;
 }
 
+// The actors of a role beside a stage's replicas, by replica; those of lost ones were not told to expect a joining one.
+std::vector<actor_address> companions_of(const placed_run& run, std::uint32_t stage,
+                                         const run_role& role) {
+    std::vector<actor_address> all = run.cast.replicas_of(stage, role);
+    for (std::uint32_t r = 0; r < all.size(); ++r)
+        if (run.course.has_lost(r))
+            all[r] = {};
+    return all;
+}
+
+void write_companions(proto::ConnectStage::Builder to, const placed_run& run,
+                      std::size_t placement) {
+    const std::uint32_t stage = run.cast.stage_at(placement);
+    std::vector<run_role> roles;
+    std::ranges::copy_if(companions(), std::back_inserter(roles), [&](const run_role& role) {
+        return !run.cast.replicas_of(stage, role).empty();
+    });
+    auto list = to.initCompanions(count(roles));
+    for (unsigned i = 0; i < list.size(); ++i) {
+        list[i].setRole(std::string{roles[i].name});
+        write_address(list[i].initOwn(), run.cast.all(roles[i])[placement]);
+        const auto all = companions_of(run, stage, roles[i]);
+        write_addresses(list[i].initAll(count(all)), all);
+    }
+}
+
 // Returns whether that stage of the same replica is on the same device; false if stages differ in replicas.
 bool is_colocated(const placed_run& run, std::size_t placement, std::uint32_t stage) {
     if (!run.planned.stage_replicas.empty())
@@ -37,10 +66,8 @@ bool is_colocated(const placed_run& run, std::size_t placement, std::uint32_t st
 data_source_options source_options(const placed_run& run, proto::App::Reader app) {
     const plan& p = run.planned;
     data_source_options source;
-    source.schedule = p.shape.schedule;
-    source.first_place.stages = static_cast<std::uint32_t>(p.stages.size());
-    if (!p.stage_replicas.empty())
-        source.first_place.warm_up = warm_ups(p.stage_replicas)[0];
+    source.in_flight = p.schedule.in_flight[0];
+    source.stages = static_cast<std::uint32_t>(p.stages.size());
     source.shape = run.course.shape();
     source.microbatches = p.shape.microbatches;
     source.ignored_label = ignored_by(app.getModel().getLoss());
@@ -62,24 +89,12 @@ frame_builder<proto::ConnectStage> connection_of(const placed_run& run, std::siz
         previous = neighbours(run, stage - 1, replica);
     if (stage + 1 < run.planned.stages.size())
         next = neighbours(run, stage + 1, replica);
-    const std::vector<actor_address> reducers = cast.replicas_of(stage, run_role::reducer);
-    const std::vector<actor_address> shards = cast.replicas_of(stage, run_role::shard);
-    std::vector<actor_address> peers = cast.replicas_of(stage, run_role::peer);
-    for (std::uint32_t r = 0; r < peers.size(); ++r)
-        if (run.course.has_lost(r))
-            peers[r] = {}; // a lost replica's peer was not told to expect a joining one
     frame_builder<proto::ConnectStage> request;
     auto body = request.body();
     write_addresses(body.initPrevious(count(previous)), previous);
     write_addresses(body.initNext(count(next)), next);
     write_address(body.initSource(), source);
-    write_addresses(body.initReducers(count(reducers)), reducers);
-    write_addresses(body.initShards(count(shards)), shards);
-    write_addresses(body.initPeers(count(peers)), peers);
-    write_address(body.initReducer(), cast.all(run_role::reducer)[placement]);
-    write_address(body.initCache(), cast.all(run_role::cache)[placement]);
-    write_address(body.initShard(), cast.all(run_role::shard)[placement]);
-    write_address(body.initPeer(), cast.all(run_role::peer)[placement]);
+    write_companions(body, run, placement);
     body.setPreviousIsColocated(stage > 0 && is_colocated(run, placement, stage - 1));
     body.setNextIsColocated(is_colocated(run, placement, stage + 1));
     body.setJoins(run.course.is_joining(replica));

@@ -41,8 +41,9 @@ namespace troupe {
 
 struct trainer_options {
     training_app app;
-    std::uint64_t run = 0;            // drawn at random by the owner
-    std::vector<plan_device> devices; // not empty
+    std::shared_ptr<const schedule_table> table{}; // read_table_file()
+    std::uint64_t run = 0;                         // drawn at random by the owner
+    std::vector<plan_device> devices;              // not empty
     std::shared_ptr<const data_sets> data;
     std::shared_ptr<device> io;              // prepares batches, reads and writes checkpoints
     std::shared_ptr<checkpoint_store> store; // null: nothing is saved

@@ -112,7 +112,9 @@ bool trainer::let_one_join() {
     if (!lost || plan_.sync.node_servers || course_.stopping())
         return false;
     const std::vector<plan_device> free = devices_.free(devices_in_use(cast_, course_));
-    if (free.size() < plan_.stages.size())
+    const bool deals = plan_.schedule.deals_stages();
+    const auto& dealt = plan_.schedule.table;
+    if (free.size() < (deals ? dealt.devices.size() : plan_.stages.size()))
         return false;
     const auto replica = static_cast<std::uint32_t>(*lost);
     course_.join_replica(replica);
@@ -121,8 +123,9 @@ bool trainer::let_one_join() {
     for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
         const std::size_t placement = *cast_.placement_of(replica, s);
         report_.stages[placement].lost = false;
-        where += (where.empty() ? "" : ", ") + where_text(free[s]);
-        cast_.move(placement, free[s]);
+        const plan_device& device = free[deals ? dealt.device_of[s] : s];
+        where += (where.empty() ? "" : ", ") + where_text(device);
+        cast_.move(placement, device);
         for (const std::size_t actor : cast_.actors_of(placement))
             ask_for(actor);
     }

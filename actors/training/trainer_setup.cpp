@@ -43,7 +43,8 @@ void trainer::layer_times(proto::LayerTimes::Reader body, const frame& f) {
 }
 
 void trainer::place() {
-    auto made = make_plan({options_.app.app(), devices_.all(), std::move(layer_ns_)});
+    auto made =
+        make_plan({options_.app.app(), devices_.all(), std::move(layer_ns_), options_.table});
     if (!made)
         return finish(options_.app.at_its_place(made.failure()));
     plan_ = std::move(made).value();

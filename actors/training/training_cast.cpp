@@ -12,8 +12,9 @@ training_cast::training_cast(std::uint64_t run, std::vector<planned_actor> actor
         cast_.add(actor.name, actor.where);
         actors_.push_back(std::move(actor));
     }
-    for (auto& of_role : addresses_)
-        of_role.resize(placements_.size());
+    addresses_[run_role::stage].resize(placements_.size());
+    for (const run_role& role : companions())
+        addresses_[role].resize(placements_.size());
 }
 
 std::optional<std::size_t> training_cast::placement_of(std::uint32_t replica,
@@ -63,7 +64,8 @@ std::string training_cast::describe(std::size_t number) const {
     return "stage " + std::to_string(of.stage) + replica + " on " + where_text(where(number));
 }
 
-std::vector<actor_address> training_cast::replicas_of(std::size_t stage, run_role role) const {
+std::vector<actor_address> training_cast::replicas_of(std::size_t stage,
+                                                      const run_role& role) const {
     std::vector<actor_address> found;
     for (std::size_t number = 0; number < placements_.size(); ++number)
         if (stage_at(number) == stage && (role == run_role::stage || all(role)[number]))
@@ -86,7 +88,7 @@ bool training_cast::has_other_shards(std::size_t of) const {
 }
 
 frame_builder<proto::Spawn> training_cast::ask(std::size_t actor) {
-    return cast_.ask(actor, name_of(actors_[actor].role));
+    return cast_.ask(actor, std::string{actors_[actor].role.name});
 }
 
 result<cast::answer> training_cast::enter(proto::Spawned::Reader body, actor_address from) {
@@ -94,7 +96,7 @@ result<cast::answer> training_cast::enter(proto::Spawned::Reader body, actor_add
     if (!answer || !answer->is_wanted)
         return answer;
     const planned_actor& entering = actors_[answer->member];
-    auto& of_role = addresses_[static_cast<std::size_t>(entering.role)];
+    auto& of_role = addresses_.at(entering.role);
     for (const std::uint32_t replica : entering.replicas)
         of_role[*placement_of(replica, entering.stage)] = answer->address;
     return answer;
@@ -110,7 +112,7 @@ std::map<node_id, std::vector<actor_address>> training_cast::leave(std::uint32_t
 }
 
 void training_cast::move(std::size_t number, const plan_device& where) {
-    addresses_[static_cast<std::size_t>(run_role::stage)][number] = {};
+    addresses_.at(run_role::stage)[number] = {};
     for (const std::size_t actor : actors_of(number)) {
         actors_[actor].where = where;
         cast_.move(actor, where);

@@ -5,7 +5,6 @@
 // is taken when its stage and the stage's companions are there.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -45,11 +44,13 @@ class training_cast {
     // ---- addresses ----
 
     // Addresses by placement, those of actors that have left included; none for an actor that has not entered.
-    const std::vector<actor_address>& all(run_role role) const {
-        return addresses_[static_cast<std::size_t>(role)];
+    const std::vector<actor_address>& all(const run_role& role) const {
+        static const std::vector<actor_address> none; // before actors are placed
+        const auto found = addresses_.find(role);
+        return found == addresses_.end() ? none : found->second;
     }
     // The replicas of a stage, by their numbers; for another role, the existing actors beside these.
-    std::vector<actor_address> replicas_of(std::size_t stage, run_role role) const;
+    std::vector<actor_address> replicas_of(std::size_t stage, const run_role& role) const;
     bool has_shard(std::uint32_t replica) const;        // beside any of its stages
     bool has_other_shards(std::size_t placement) const; // other placements of its stage have shards
 
@@ -79,7 +80,7 @@ class training_cast {
     cast cast_;
     std::vector<planned_actor> actors_; // in the order of the cast
     std::vector<placement> placements_;
-    std::array<std::vector<actor_address>, run_roles> addresses_; // by role and placement
+    std::map<run_role, std::vector<actor_address>> addresses_; // by role and placement
 };
 
 } // namespace troupe

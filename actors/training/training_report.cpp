@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <set>
 
-#include "actors/pipeline/replica_sync.hpp"
+#include "actors/pipeline/shape/replica_sync.hpp"
 #include "actors/training/plan/plan.hpp"
 #include "actors/training/plan/plan_json.hpp"
 #include "kernels/optim/learning_rate.hpp"

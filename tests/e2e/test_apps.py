@@ -48,7 +48,7 @@ class Apps(TroupeTest):
         if app == "tsp":
             subprocess.run([APPS / app / "thousand.py", self.folder / "thousand.csv"], check=True)
             return ["--set", f"data.tsplib={self.folder / 'thousand.csv'}"]
-        here = (FOLDOC if app in ("text_gpt", "lda") else FASHION).exists()
+        here = (FOLDOC if app in ("text_gpt", "schedules", "lda") else FASHION).exists()
         return [] if here else None
 
     def test_every_app_file_is_right(self):
@@ -96,7 +96,7 @@ class Apps(TroupeTest):
             return [*settings, "--set", "train.batch=16", "--set", "train.optimizer.sgd.learning_rate=0.002"]
         if app == "translation":
             return settings
-        if app != "text_gpt":
+        if app not in ("text_gpt", "schedules"):
             return self.first_images()
         with gzip.open(FOLDOC) as text:
             (self.folder / "text").write_bytes(text.read(TEXT_BYTES))

@@ -2,7 +2,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 #include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/pipeline/shape/schedules.hpp"
+#include "actors/pipeline/shape/stage_order.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "tests/support/saved_weights.hpp"
 
@@ -32,23 +36,62 @@ void check_saved(pipeline_sim& run, const std::filesystem::path& folder,
     check_weights(folder, run.sequential(as), as.layers, run.app().app().getModel());
 }
 
+namespace {
+
+// The name behind "schedule: " in an app's text.
+std::string schedule_of(const std::string& text) {
+    const std::string key = "schedule: ";
+    const std::size_t first = text.rfind(key) + key.size(); // train may have another one
+    return text.substr(first, text.find_first_of(",}", first) - first);
+}
+
+} // namespace
+
+std::size_t devices_of(const std::string& schedule, std::size_t stages) {
+    const auto row = std::ranges::find(schedule_rows(), schedule, &schedule_row::name);
+    return stages % row->stages_per_device == 0 ? stages / row->stages_per_device : 0;
+}
+
+sequential_settings as_scheduled(const std::string& schedule,
+                                 const std::vector<std::size_t>& layers) {
+    const std::uint32_t microbatches = schedule == "pipedream" ? 1 : 3;
+    const auto stages = static_cast<std::uint32_t>(layers.size());
+    const schedule_table table =
+        make_table(schedule, {.devices = static_cast<std::uint32_t>(devices_of(schedule, stages)),
+                              .microbatches = microbatches})
+            .value();
+    sequential_settings as{.layers = layers,
+                           .delayed = looks_back(table),
+                           .microbatches = microbatches,
+                           .stashes = table.stashes_weights};
+    for (std::uint32_t s = 0; s < stages; ++s) {
+        const device_steps steps = steps_of(table, s);
+        as.behind.push_back(updates_behind(steps));
+        auto& order = as.summed.emplace_back();
+        for (const schedule_step& step : steps.body)
+            if (ends_microbatch(step.kind))
+                order.push_back(step.microbatch);
+    }
+    return as;
+}
+
 void check_app(const std::string& text, const std::vector<std::size_t>& layers,
                const sim_faults& faults, std::uint64_t seed) {
     BOOST_TEST_CONTEXT("seed " << seed << " of\n" << text) {
-        const bool delayed = text.find("schedule: pipedream") != std::string::npos;
+        const std::string schedule = schedule_of(text);
         const temporary_folder folder;
         pipeline_sim run{{.seed = seed,
                           .faults = faults,
-                          .nodes = layers.size(),
+                          .nodes = devices_of(schedule, layers.size()),
                           .app = text + "checkpoint: {directory: unused}\n"}};
         run.train(folder.path());
         const run_report& report = good_report(run);
         BOOST_TEST(report.epochs.size() == 3u);
-        check_saved(run, folder.path(),
-                    {.layers = layers, .delayed = delayed, .microbatches = delayed ? 1u : 3u});
-        // 70 samples in batches of 8: 9 minibatches an epoch; after the pipeline has filled the lag is S-1-s.
+        const sequential_settings as = as_scheduled(schedule, layers);
+        check_saved(run, folder.path(), as);
+        // 70 samples in batches of 8: 9 minibatches an epoch; a lag is that of the oldest weights of a minibatch.
         for (std::size_t s = 0; s < layers.size(); ++s) {
-            const std::size_t lag = delayed ? layers.size() - 1 - s : 0;
+            const std::size_t lag = std::ranges::max(as.behind[s]);
             const auto& lags = report.stages[s].lags;
             BOOST_REQUIRE(lags.size() == lag + 1);
             BOOST_TEST(lags[lag] == 3 * (9 - lag));

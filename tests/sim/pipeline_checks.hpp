@@ -23,6 +23,14 @@ const run_report& good_report(const pipeline_sim& run);
 // That a run is over and has failed: why.
 const error& failure_of(const pipeline_sim& run);
 
+// The devices that so many stages need by this schedule; 0: it puts several on each, and they do not fill them.
+std::size_t devices_of(const std::string& schedule, std::size_t stages);
+
+// The sequential program of a schedule of pipeline_app: only the versions that a table's forward passes use, and the order
+// in which its backward passes end.
+sequential_settings as_scheduled(const std::string& schedule,
+                                 const std::vector<std::size_t>& layers);
+
 // That the run has saved what the sequential program makes.
 void check_saved(pipeline_sim& run, const std::filesystem::path& folder,
                  const sequential_settings& as);

@@ -7,7 +7,7 @@
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "actors/data/samples/dataset.hpp"
 #include "actors/pipeline/layer_profiler.hpp"
-#include "actors/pipeline/schedule.hpp"
+#include "actors/pipeline/shape/replicated_stages.hpp"
 #include "actors/training/plan/plan.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "actors/training/roles/training_roles.hpp"

@@ -108,6 +108,24 @@ BOOST_AUTO_TEST_CASE(stages_and_replicas_compose) {
             BOOST_TEST((cut.weights == whole.weights));
         }
     }
+    for (const char* schedule : {"one_f_one_b", "zero_bubble"}) {
+        const replicas_app two{
+            .schedule = schedule, .layers = {1, 3, 2}, .samples = 70, .microbatches = 3};
+        replicas_app one = two;
+        one.replicas = 1;
+        one.batch = 2 * two.batch;
+        BOOST_TEST(farthest(train(two).weights, train(one).weights) < 2e-6);
+        BOOST_TEST((train(two).weights == train(two, storm, 2).weights));
+    }
+    for (const char* schedule : {"interleaved", "zero_bubble_v"}) {
+        const replicas_app two{
+            .schedule = schedule, .layers = {1, 2, 1, 2}, .samples = 70, .microbatches = 3};
+        replicas_app one = two;
+        one.replicas = 1;
+        one.batch = 2 * two.batch;
+        BOOST_TEST(farthest(train(two).weights, train(one).weights) < 2e-6);
+        BOOST_TEST((train(two).weights == train(two, storm, 2).weights));
+    }
     // Late by a stage, and the others of a round with it.
     const auto late = train({.schedule = "pipedream", .layers = {3, 3}});
     const auto alone =
@@ -121,8 +139,10 @@ BOOST_AUTO_TEST_CASE(stages_and_replicas_compose) {
 BOOST_DATA_TEST_CASE(delay_loss_duplication_and_order_change_no_bit, bdata::xrange(1, 17), seed) {
     const std::string& algorithm =
         algorithms()[static_cast<std::size_t>(seed) % algorithms().size()];
+    const char* const schedules[] = {"pipedream",   "gpipe",        "one_f_one_b",
+                                     "zero_bubble", "two_versions", "local_accumulation"};
     const replicas_app app{
-        .schedule = seed % 2 ? "pipedream" : "gpipe",
+        .schedule = schedules[static_cast<std::size_t>(seed) % (seed % 5 ? 6 : 4)],
         .layers = seed % 3 ? std::vector<std::size_t>{2, 4} : std::vector<std::size_t>{6},
         .replicas = 2u + static_cast<std::uint32_t>(seed) % 3,
         .sync = seed % 5 ? all_reduce_by(algorithm)

@@ -21,16 +21,18 @@ BOOST_AUTO_TEST_CASE(every_update_has_the_rate_of_its_place_in_the_run) {
 }
 
 BOOST_DATA_TEST_CASE(gradients_are_clipped_by_the_norm_over_all_stages_or_of_each,
-                     bdata::make({"gpipe", "pipedream"}) * bdata::xrange(cuts().size()), schedule,
-                     cut) {
+                     bdata::make({"gpipe", "pipedream", "zero_bubble", "two_versions"}) *
+                         bdata::xrange(cuts().size()),
+                     schedule, cut) {
     check_run(schedule, cuts()[cut], calm, 1, default_optimizer, "clip: {norm: 0.3}");
     check_run(schedule, cuts()[cut], storm, 2, default_optimizer, "clip: {norm: 0.3}");
 }
 
 // 70 samples in minibatches of 8, 16 and 20.
 BOOST_DATA_TEST_CASE(minibatches_that_grow_are_those_of_the_sequential_program,
-                     bdata::make({"gpipe", "pipedream"}) * bdata::xrange(cuts().size()), schedule,
-                     cut) {
+                     bdata::make({"gpipe", "pipedream", "zero_bubble", "two_versions"}) *
+                         bdata::xrange(cuts().size()),
+                     schedule, cut) {
     const temporary_folder folder;
     const auto& layers = cuts()[cut];
     const std::string text = pipeline_app(schedule, layers, 3, default_optimizer,
@@ -42,9 +44,7 @@ BOOST_DATA_TEST_CASE(minibatches_that_grow_are_those_of_the_sequential_program,
     const run_report& report = good_report(run);
     BOOST_TEST(report.stages[0].weight_version == 9u + 5u + 4u);
     BOOST_TEST(report.epochs.back().samples == 70u);
-    const bool delayed = std::string{schedule} == "pipedream";
-    check_saved(run, folder.path(),
-                {.layers = layers, .delayed = delayed, .microbatches = delayed ? 1u : 3u});
+    check_saved(run, folder.path(), as_scheduled(schedule, layers));
 }
 
 BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_value) {

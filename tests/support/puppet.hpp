@@ -37,6 +37,7 @@ struct puppet_log {
 class puppet : public actor {
   public:
     using actor::quit;
+    using actor::self_handle;
     using actor::send;
     using actor::watch;
 

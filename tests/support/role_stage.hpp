@@ -5,11 +5,13 @@
 #include <string>
 
 #include "actors/agent/role.hpp"
+#include "actors/pipeline/shape/schedule_message.hpp"
 #include "actors/training/plan/training_app.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/run.capnp.h"
 #include "tests/support/pipeline_app.hpp"
 #include "tests/support/puppet.hpp"
+#include "tests/support/stage_schedules.hpp"
 
 namespace troupe::test {
 
@@ -33,6 +35,12 @@ struct role_stage : puppet_stage {
         return parse_training(text, "app.yaml").value();
     }
 
+    template <class Builder>
+    void write_options(Builder to) const {
+        write_part(to.initPart(), app.app());
+        if constexpr (std::is_same_v<Builder, proto::StageOptions::Builder>)
+            write_schedule(to.initSchedule(), schedule_of_stage("gpipe", 0, 1));
+    }
     role_resources resources() {
         return {.runtime = node,
                 .compute = shared_device(),
@@ -48,7 +56,7 @@ struct role_stage : puppet_stage {
         capnp::MallocMessageBuilder message;
         auto any = message.getRoot<capnp::AnyPointer>();
         auto options = any.initAs<Options>();
-        write_part(options.initPart(), app.app());
+        write_options(options);
         change(options);
         const auto prepared = r.prepare(any.asReader(), resources());
         return prepared ? std::string{} : prepared.failure().message();
@@ -61,7 +69,7 @@ struct role_stage : puppet_stage {
         capnp::MallocMessageBuilder message;
         auto any = message.getRoot<capnp::AnyPointer>();
         auto options = any.initAs<Options>();
-        write_part(options.initPart(), app.app());
+        write_options(options);
         change(options);
         const auto prepared = r.prepare(any.asReader(), resources());
         if (!prepared)

@@ -72,25 +72,25 @@ class sequential_trainer {
             const std::uint64_t at = minibatches_done_++;
             if (b % settings_.share.replicas != settings_.share.replica)
                 continue;
-            const std::uint64_t updates = versions[0].size() - 1; // of this epoch
+            const std::uint64_t updates =
+                versions[0].size() - 1; // of this epoch, where all make as many
             if (at == settings_.drained_after)
                 filled = updates;
-            std::vector<weights_ptr> used;
-            for (std::size_t s = 0; s < stages; ++s) {
-                if (!settings_.replicas.empty()) {
-                    const std::uint64_t round = b / settings_.replicas[s];
-                    const std::uint64_t late =
-                        std::min<std::uint64_t>(round, settings_.first_forwards[s]);
-                    used.push_back(versions[s][round - late]);
-                    continue;
-                }
-                const std::uint64_t delay = settings_.delayed ? stages - 1 - s : 0;
-                used.push_back(versions[s][updates < filled + delay ? filled : updates - delay]);
-            }
-            for (weights_ptr& w : used) {
-                auto rounded = std::make_shared<weights>(*w);
+            const auto version_of = [&](std::size_t s, std::uint32_t behind) {
+                const std::uint64_t made = versions[s].size() - 1; // updates of this epoch
+                auto rounded = std::make_shared<weights>(
+                    *versions[s][made < filled + behind ? filled : made - behind]);
                 round(settings_.pulls, rounded->parameters);
-                w = std::move(rounded);
+                return weights_ptr{std::move(rounded)};
+            };
+            used_weights used{.there = {}, .back = {}};
+            for (std::uint32_t m = 0; m < shape.microbatches_of(b); ++m) {
+                auto& there = used.there.emplace_back();
+                auto& back = used.back.emplace_back();
+                for (std::size_t s = 0; s < stages; ++s) {
+                    there.push_back(version_of(s, behind(s, m, b, versions[s].size() - 1)));
+                    back.push_back(settings_.stashes ? there.back() : version_of(s, 0));
+                }
             }
             const batch samples =
                 fill_batch(data_, plan.indices(b), epoch, context_.memory).value();
@@ -105,6 +105,23 @@ class sequential_trainer {
         }
         for (std::size_t s = 0; s < stages; ++s)
             weights_[s] = versions[s].back();
+    }
+
+    // By microbatch and stage: the weights of forward and of backward passes.
+    struct used_weights {
+        std::vector<std::vector<weights_ptr>> there, back;
+    };
+
+    // Updates behind the latest of a stage, of which there were so many in the epoch.
+    std::uint32_t behind(std::size_t stage, std::uint32_t microbatch, std::uint64_t minibatch,
+                         std::uint64_t updates) const {
+        if (!settings_.behind.empty())
+            return settings_.behind[stage][microbatch];
+        if (settings_.replicas.empty())
+            return settings_.delayed ? static_cast<std::uint32_t>(stages_.size() - 1 - stage) : 0;
+        const std::uint64_t round = minibatch / settings_.replicas[stage];
+        const std::uint64_t late = std::min<std::uint64_t>(round, settings_.first_forwards[stage]);
+        return static_cast<std::uint32_t>(updates - (round - late));
     }
 
     void add_to_round(std::size_t stage, std::vector<tensor> gradients, std::uint64_t at,
@@ -164,9 +181,11 @@ class sequential_trainer {
 
     std::vector<std::vector<tensor>> gradients(const batch& samples, const epoch_shape& shape,
                                                std::uint64_t b, std::uint64_t of_run,
-                                               const std::vector<weights_ptr>& used) {
-        std::vector<std::vector<tensor>> sums(stages_.size());
-        for (std::uint32_t m = shape.microbatches_of(b); m-- > 0;) {
+                                               const used_weights& used) {
+        std::vector<std::vector<std::vector<tensor>>> made(stages_.size()); // by stage, microbatch
+        for (auto& of_stage : made)
+            of_stage.resize(shape.microbatches_of(b));
+        for (std::uint32_t m = 0; m < shape.microbatches_of(b); ++m) {
             const sample_range rows = shape.rows_of(b, m);
             const batch_part part{.training = true,
                                   .seed = app_.getTrain().getSeed(),
@@ -177,8 +196,9 @@ class sequential_trainer {
             std::vector<tensor> values{samples.input.rows(rows.first, rows.count)};
             std::vector<saved_activations> saved;
             for (std::size_t s = 0; s < stages_.size(); ++s) {
-                auto forward =
-                    stages_[s].forward(context_, *used[s], part, std::move(values)).value();
+                auto forward = stages_[s]
+                                   .forward(context_, *used.there[m][s], part, std::move(values))
+                                   .value();
                 saved.push_back(std::move(forward.saved));
                 values = std::move(forward.outputs);
                 if (s + 1 < stages_.size())
@@ -193,18 +213,37 @@ class sequential_trainer {
             std::vector<tensor> crossing{std::move(judged.gradient)};
             for (std::size_t s = stages_.size(); s-- > 0;) {
                 auto backward = stages_[s]
-                                    .backward(context_, *used[s], part, std::move(saved[s]),
+                                    .backward(context_, *used.back[m][s], part, std::move(saved[s]),
                                               std::move(crossing))
                                     .value();
                 crossing = std::move(backward.input_gradients);
                 round(crossing_, crossing);
-                if (sums[s].empty())
-                    sums[s] = std::move(backward.weight_gradients);
-                else
-                    (void)accumulate(context_, sums[s], backward.weight_gradients).ok();
+                made[s][m] = std::move(backward.weight_gradients);
             }
         }
+        std::vector<std::vector<tensor>> sums;
+        for (std::size_t s = 0; s < stages_.size(); ++s)
+            sums.push_back(sum_of(std::move(made[s]), s));
         return sums;
+    }
+
+    std::vector<tensor> sum_of(std::vector<std::vector<tensor>> made, std::size_t stage) {
+        std::vector<std::uint32_t> order;
+        if (!settings_.summed.empty())
+            order = settings_.summed[stage];
+        else
+            for (auto m = static_cast<std::uint32_t>(made.size()); m-- > 0;)
+                order.push_back(m);
+        std::vector<tensor> sum;
+        for (const std::uint32_t m : order) {
+            if (m >= made.size())
+                continue;
+            if (sum.empty())
+                sum = std::move(made[m]);
+            else
+                TROUPE_CHECK(accumulate(context_, sum, made[m]).ok(), "it fits");
+        }
+        return sum;
     }
 
     compute_context& context_;

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "actors/pipeline/epoch_shape.hpp"
+#include "actors/pipeline/shape/epoch_shape.hpp"
 #include "kernels/graph/weights.hpp"
 
 namespace troupe {
@@ -24,8 +24,14 @@ namespace troupe::test {
 
 struct sequential_settings {
     std::vector<std::size_t> layers; // of the stages
-    bool delayed = false;            // as pipedream
+    bool delayed = false;            // as pipedream; stages clip by norms of their own
     std::uint32_t microbatches = 1;
+    // Unless it is empty, by stage and microbatch how many updates of the epoch the weights are behind, in place of that.
+    std::vector<std::vector<std::uint32_t>> behind = {};
+    // Unless it is empty, by stage the microbatches in the order in which their gradients are summed; else last to first.
+    std::vector<std::vector<std::uint32_t>> summed = {};
+    bool stashes =
+        true; // gradients are of the weights of the forward pass; else of the latest at the stage
     // The pipeline was drained after so many minibatches of the run, as by a stop and a resume, and filled again; 0: never.
     std::uint64_t drained_after = 0;
     // Only minibatches `replica`, `replica` + `replicas`, ... of each epoch: what this replica does on its own.

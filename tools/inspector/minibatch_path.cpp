@@ -70,6 +70,24 @@ void add_turns(actor_address stage, const actor_work& work, std::vector<hop>& ho
     }
 }
 
+// Second halves run in the order of the first ones.
+void add_weight_halves(actor_address stage, const actor_work& work, std::vector<hop>& hops) {
+    for (std::size_t k = 0; k < work.weight_halves.size(); ++k) {
+        const trace_event& half = work.weight_halves[k];
+        hop h;
+        h.kind = hop_kind::weights;
+        h.from = h.to = stage;
+        h.sent_ns = half.started_ns;
+        if (k < work.backwards.size() && work.weight_halves.size() == work.backwards.size()) {
+            h.sent_ns = work.backwards[k].ended_ns;
+            h.queue_ns = half.started_ns - h.sent_ns;
+        }
+        h.run_ns = half.ended_ns - half.started_ns;
+        h.weights = version_of(half);
+        hops.push_back(h);
+    }
+}
+
 void add_hops(actor_address actor, const actor_work& work, std::vector<hop>& hops) {
     pass_queue forwards{work.forwards};
     for (const minibatch_message& m : work.activations) {
@@ -87,6 +105,7 @@ void add_hops(actor_address actor, const actor_work& work, std::vector<hop>& hop
     }
     if (!work.passes_on)
         add_turns(actor, work, hops);
+    add_weight_halves(actor, work, hops);
 }
 
 // Versions from the device's work; where its events are missing, from what the stage sent.
@@ -142,6 +161,8 @@ const char* name_of(hop_kind kind) noexcept {
         return "turn";
     case hop_kind::backward:
         return "backward";
+    case hop_kind::weights:
+        return "weights";
     }
     return "";
 }

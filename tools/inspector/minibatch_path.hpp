@@ -18,7 +18,8 @@ namespace troupe::inspector {
 enum class hop_kind : std::uint8_t {
     forward,  // an Activation and the forward pass that it led to
     turn,     // the last stage's backward pass
-    backward, // a Gradient and the backward pass that it led to
+    backward, // a Gradient and the backward pass that it led to, or the first half of it
+    weights,  // the second half of a backward pass
 };
 const char* name_of(hop_kind kind) noexcept;
 
@@ -27,11 +28,11 @@ struct hop {
     hop_kind kind = hop_kind::forward;
     actor_address from;
     actor_address to;
-    std::int64_t sent_ns = 0; // turn: the end of the forward pass
-    // Time from the sender's send to the receiver's mailbox; none for a turn.
+    std::int64_t sent_ns = 0; // turn: the end of the forward pass; weights: of the first half
+    // Time from the sender's send to the receiver's mailbox; none for a turn and for weights.
     std::optional<std::int64_t> wire_ns;
     std::optional<std::int64_t> mailbox_ns; // time until the receiver looked at it
-    // Time from arrival (turn: the end of the forward pass) until the device began.
+    // Time from arrival (turn and weights: from sent_ns) until the device began.
     std::optional<std::int64_t> queue_ns;
     // Time on the device; none for the Gradient that ends at the data source.
     std::optional<std::int64_t> run_ns;

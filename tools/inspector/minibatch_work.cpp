@@ -10,8 +10,10 @@ namespace {
 void put_work(const trace_event& e, const std::string& label, actor_work& work) {
     if (label == proto::FORWARD_WORK->cStr())
         work.forwards.push_back(e);
-    else if (label == proto::BACKWARD_WORK->cStr())
+    else if (label == proto::BACKWARD_WORK->cStr() || label == proto::BACKWARD_INPUT_WORK->cStr())
         work.backwards.push_back(e);
+    else if (label == proto::BACKWARD_WEIGHT_WORK->cStr())
+        work.weight_halves.push_back(e);
     else if (label == proto::UPDATE_WORK->cStr())
         work.updates.push_back(e);
 }
@@ -67,6 +69,7 @@ all_work sort_events(std::uint64_t minibatch, const std::vector<node_trace>& tra
         std::ranges::stable_sort(w.gradients, by_handling);
         std::ranges::stable_sort(w.forwards, by_start);
         std::ranges::stable_sort(w.backwards, by_start);
+        std::ranges::stable_sort(w.weight_halves, by_start);
         std::ranges::stable_sort(w.updates, by_start);
     }
     return work;
@@ -147,7 +150,7 @@ work_of_run keep_one_run(all_work work, const known_runs& known) {
 
 time_span span_of(const actor_work& work) {
     time_span span;
-    for (const auto* list : {&work.forwards, &work.backwards, &work.updates})
+    for (const auto* list : {&work.forwards, &work.backwards, &work.weight_halves, &work.updates})
         for (const trace_event& e : *list)
             span.add(e);
     if (work.fetched)

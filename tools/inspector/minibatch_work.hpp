@@ -36,7 +36,8 @@ struct actor_work {
     std::vector<minibatch_message> activations;
     std::vector<minibatch_message> gradients;
     std::vector<trace_event> forwards;
-    std::vector<trace_event> backwards;
+    std::vector<trace_event> backwards;     // whole, or their first halves
+    std::vector<trace_event> weight_halves; // second halves of backward passes
     std::vector<trace_event> updates;
     std::optional<trace_event> fetched; // weights that a parameter server made with its gradients
     bool passes_on = false;             // another actor received an Activation from it

@@ -156,7 +156,8 @@ void add_pipeline(CLI::App& program, pipeline_options& options, int& code) {
         ".\n"
         "A file has a line per device, in the form of PyTorch's torch.distributed.pipelining.");
     command->add_option("NAME", options.name, "A schedule, or a file with a table.")->required();
-    const auto add_size = [&](const char* name, std::uint32_t& number, const char* meaning) {
+    const auto add_size = [&](const char* name, std::uint32_t& number, const char* meaning,
+                              std::uint32_t most) {
         command
             ->add_option_function<std::uint32_t>(
                 name,
@@ -165,17 +166,18 @@ void add_pipeline(CLI::App& program, pipeline_options& options, int& code) {
                     options.has_sizes = true;
                 },
                 meaning)
-            ->check(CLI::Range(1u, 4096u));
+            ->check(CLI::Range(1u, most));
     };
     table_request& request = options.request;
     request.devices = 4;
     request.microbatches = 8;
-    add_size("--devices", request.devices, "Devices; 4 unless said.");
-    add_size("--microbatches", request.microbatches, "Microbatches of a minibatch; 8 unless said.");
+    add_size("--devices", request.devices, "Devices; 4 unless said.", limits::stages_max);
+    add_size("--microbatches", request.microbatches, "Microbatches of a minibatch; 8 unless said.",
+             limits::schedule_microbatches_max);
     add_size("--stages-per-device", request.stages_per_device,
-             "Stages on each device, of interleaved and zero_bubble.");
+             "Stages on each device, of interleaved and zero_bubble.", limits::stages_max);
     add_size("--activations", request.activations,
-             "Of zero_bubble_v: keeps 1 of so many parts of the activations; 1 to 3.");
+             "Of zero_bubble_v: keeps 1 of so many parts of the activations.", 3);
     const auto add_flag = [&](const char* name, bool& flag, const char* meaning) {
         command->add_flag_function(
             name, [&](std::int64_t) { flag = options.has_sizes = true; }, meaning);

@@ -104,13 +104,25 @@ std::string words_of(const steady_pace& pace) {
            formatted(" (%.1f%%)", 100 * pace.idle_share());
 }
 
+// A line of text has a place for each tick of the times, which are whole in it.
+bool is_drawable(const schedule_table& table, const drawing_options& drawing) {
+    constexpr double places_max = 1e5; // of all devices
+    const double ticks = makespan_of(table, drawing.times, drawing.minibatches).approximate() *
+                         static_cast<double>(ticks_of(table, drawing.times).per_unit);
+    return ticks * static_cast<double>(table.devices.size()) <= places_max;
+}
+
 void print(const chosen_table& chosen, const table_numbers& numbers,
            const drawing_options& drawing) {
     const schedule_table& table = chosen.table;
     timeline_options waiting = drawing.times;
     waiting.updates_wait_for_all = true;
-    std::cout << chosen.title << "\n\n" << draw_text(table, drawing) << '\n';
-    std::cout << "F forward, B backward, I and W its halves, . idle\n\n";
+    std::cout << chosen.title << "\n\n";
+    if (is_drawable(table, drawing))
+        std::cout << draw_text(table, drawing)
+                  << "\nF forward, B backward, I and W its halves, . idle\n\n";
+    else
+        std::cout << "(too long to be drawn as text; --svg FILE and --trace FILE draw it)\n\n";
     std::cout << "idle time    " << words_of(find_steady_pace(table, drawing.times))
               << " of a minibatch, in a long epoch\n";
     if (can_wait_for_all(table))

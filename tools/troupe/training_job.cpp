@@ -3,6 +3,7 @@
 #include "actors/messages.hpp"
 #include "actors/pipeline/layer_profiler.hpp"
 #include "actors/training/plan/plan_json.hpp"
+#include "actors/training/plan/table_file.hpp"
 #include "actors/training/resume.hpp"
 #include "actors/training/roles/training_roles.hpp"
 #include "actors/training/samples.hpp"
@@ -151,8 +152,10 @@ error advised(const error& why, const job_site& site, proto::App::Reader app) {
 
 class training final : public job {
   public:
-    training(training_app app, std::shared_ptr<const data_sets> data, checkpoints saved)
-        : app_{std::move(app)}, data_{std::move(data)}, saved_{std::move(saved)} {}
+    training(training_app app, std::shared_ptr<const schedule_table> table,
+             std::shared_ptr<const data_sets> data, checkpoints saved)
+        : app_{std::move(app)}, table_{std::move(table)}, data_{std::move(data)}, saved_{std::move(
+                                                                                      saved)} {}
 
     std::vector<std::string> notes() const override {
         if (!data_)
@@ -175,13 +178,13 @@ class training final : public job {
     // All layers take the same time here, where times decide.
     result<void> check_place(const std::vector<plan_device>& devices) const override {
         const std::size_t layers = count_layers(app().getModel());
-        if (auto made = make_plan({app(), devices, std::vector<double>(layers, 1)}); !made)
+        if (auto made = make_plan({app(), devices, std::vector<double>(layers, 1), table_}); !made)
             return app_.at_its_place(made.failure());
         return {};
     }
 
     result<planned_job> plan(const job_site& site, bool all) override {
-        plan_request request{app(), site.devices, {}};
+        plan_request request{app(), site.devices, {}, table_};
         if (needs_layer_times(app(), request.devices)) {
             auto times = measure_layers(site, app_);
             if (!times)
@@ -211,7 +214,7 @@ class training final : public job {
     }
 
     actor_address spawn(const job_run& run) override {
-        trainer_options options{.app = app_};
+        trainer_options options{.app = app_, .table = table_};
         options.run = run.number;
         options.devices = run.devices;
         options.data = std::move(data_);
@@ -228,18 +231,22 @@ class training final : public job {
     proto::App::Reader app() const { return app_.app(); }
 
     training_app app_;
-    std::shared_ptr<const data_sets> data_; // null where it is only planned
+    std::shared_ptr<const schedule_table> table_; // null: the app names no file
+    std::shared_ptr<const data_sets> data_;       // null where it is only planned
     checkpoints saved_;
 };
 
 result<std::unique_ptr<job>> open_training(const app_definition& definition, job_purpose purpose,
                                            bool resume) {
     training_app app{definition};
+    auto table = read_table_file(app);
+    if (!table)
+        return app.at_its_place(table.failure());
     if (purpose == job_purpose::plan) {
         if (auto enough = app.check_training(); !enough)
             return enough.failure();
         return std::unique_ptr<job>{
-            std::make_unique<training>(std::move(app), nullptr, checkpoints{})};
+            std::make_unique<training>(std::move(app), std::move(*table), nullptr, checkpoints{})};
     }
     auto data = load_samples(app);
     if (!data)
@@ -253,8 +260,8 @@ result<std::unique_ptr<job>> open_training(const app_definition& definition, job
         return saved.failure();
     for (const std::string& sentence : saved->notes)
         note(sentence);
-    return std::unique_ptr<job>{
-        std::make_unique<training>(std::move(app), std::move(*data), std::move(*saved))};
+    return std::unique_ptr<job>{std::make_unique<training>(std::move(app), std::move(*table),
+                                                           std::move(*data), std::move(*saved))};
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "actors/messages.hpp"
-#include "actors/pipeline/stage_messages.hpp"
+#include "actors/pipeline/stage/stage_messages.hpp"
 
 namespace troupe {
 
@@ -190,10 +190,8 @@ void data_source::prepare() {
 bool data_source::may_send() const {
     const feeding& pass = *feeding_;
     if (!pass.training)
-        return pass.microbatches_sent - pass.answered <
-               options_.first_place.stages + options_.ahead;
-    const std::uint64_t in_flight =
-        in_flight_max(options_.schedule, options_.first_place, pass.shape);
+        return pass.microbatches_sent - pass.answered < options_.stages + options_.ahead;
+    const std::uint64_t in_flight = options_.in_flight;
     if (options_.sync.assigns_dynamically())
         return pass.unanswered[next_replica()] < in_flight + pass.shape.microbatches_max;
     return pass.microbatches_sent - pass.answered <

@@ -18,8 +18,8 @@
 
 #include "actors/data/samples/batches.hpp"
 #include "actors/data/samples/dataset.hpp"
-#include "actors/pipeline/replica_sync.hpp"
-#include "actors/pipeline/schedule.hpp"
+#include "actors/pipeline/shape/epoch_shape.hpp"
+#include "actors/pipeline/shape/replica_sync.hpp"
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/work_queue.hpp"
 #include "kernels/device/device.hpp"
@@ -32,7 +32,6 @@ namespace troupe {
 struct data_source_options {
     std::shared_ptr<const data_sets> data;
     std::shared_ptr<device> io; // prepares minibatches; not a compute device
-    proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     run_shape shape;
     std::uint32_t microbatches = 1;
     std::int32_t ignored_label = troupe::ignored_label; // label that the loss ignores
@@ -40,7 +39,8 @@ struct data_source_options {
     bool shuffle = true;
     // Minibatches prepared and sent beyond those in flight in the first stage.
     std::uint32_t ahead = 2;
-    stage_place first_place{};               // place of the first stage, for its bound in flight
+    std::uint32_t in_flight = 1;             // most microbatches in flight in the first stage
+    std::uint32_t stages = 1;                // of a pipeline
     std::vector<actor_address> first_stages; // by replica; the first one evaluates
     // By replica; their number may differ from that of the first stages.
     std::vector<actor_address> last_stages;

@@ -45,6 +45,10 @@ std::uint32_t behind_max(const schedule_table& table) noexcept {
     return largest(table, [](const schedule_step& s) { return s.behind; });
 }
 
+bool looks_back(const schedule_table& table) noexcept {
+    return behind_max(table) > 0 || !table.stashes_weights;
+}
+
 std::vector<epoch_step> list_steps(const device_steps& steps,
                                    std::span<const std::uint32_t> microbatches) {
     std::vector<epoch_step> list;

@@ -76,6 +76,8 @@ std::size_t step_count(const device_steps& steps) noexcept;
 // The number of minibatches that a table looks ahead at most, and of updates that it looks back.
 std::uint32_t ahead_max(const schedule_table& table) noexcept;
 std::uint32_t behind_max(const schedule_table& table) noexcept;
+// A forward or backward pass uses other weights than those that the update before has made.
+bool looks_back(const schedule_table& table) noexcept;
 
 // A step of an epoch.
 struct epoch_step {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "actors/pipeline/schedule.hpp"
+#include "actors/training/plan/planned_schedule.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "kernels/optim/run_shape.hpp"
 

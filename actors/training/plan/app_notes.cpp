@@ -3,10 +3,10 @@
 #include <functional>
 #include <ranges>
 
-#include "actors/pipeline/replica_sync.hpp"
-#include "actors/pipeline/schedule.hpp"
+#include "actors/pipeline/shape/replica_sync.hpp"
 #include "actors/training/plan/app_checks.hpp"
 #include "actors/training/plan/planned_rate.hpp"
+#include "actors/training/plan/planned_schedule.hpp"
 #include "kernels/graph/child_layers.hpp"
 #include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/run_shape.hpp"
@@ -160,7 +160,7 @@ std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
     const auto schedule = app.getTopology().getPipeline().getSchedule();
     if (!cuts_minibatches(schedule))
         keys.push_back({"topology.pipeline.microbatches",
-                        "not used by schedule " + std::string{name_of(schedule)} +
+                        "not used by schedule " + name_of(schedule) +
                             ", which passes minibatches whole; leave it out, or choose schedule: "
                             "gpipe"});
     return keys;

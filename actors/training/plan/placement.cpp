@@ -4,12 +4,19 @@
 #include <optional>
 
 #include "actors/collective/link_cost.hpp"
-#include "actors/pipeline/partition.hpp"
-#include "actors/pipeline/replica_sync.hpp"
+#include "actors/pipeline/shape/partition.hpp"
+#include "actors/pipeline/shape/replica_sync.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe {
 
 namespace {
+
+// The stages on each device that the app's schedule orders.
+std::size_t per_device_of(proto::App::Reader app) {
+    const auto topology = app.getTopology();
+    return topology.isPipeline() ? stages_per_device(topology.getPipeline().getSchedule()) : 1;
+}
 
 // The number of stages that the app asks for on a replica with this number of devices.
 std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
@@ -18,8 +25,12 @@ std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
         return 1;
     const auto stages = topology.getPipeline().getStages();
     switch (stages.which()) {
-    case proto::Stages::AUTO:
-        return std::min(devices, count_layers(app.getModel()));
+    case proto::Stages::AUTO: {
+        const std::size_t per_device = std::max<std::size_t>(1, per_device_of(app));
+        return std::max<std::size_t>(1,
+                                     std::min(devices, count_layers(app.getModel()) / per_device)) *
+               per_device;
+    }
     case proto::Stages::COUNT:
         return stages.getCount();
     case proto::Stages::LIST:
@@ -125,6 +136,36 @@ result<device_choice> choose_named(proto::App::Reader app, std::span<const plan_
     return chosen;
 }
 
+// The number of each stage's device, where the schedule deals stages to devices.
+result<std::vector<std::size_t>> scheduled_devices(const plan_request& request, std::size_t stages,
+                                                   std::size_t devices,
+                                                   const device_choice& chosen) {
+    const proto::App::Reader app = request.app;
+    const std::size_t per_device = per_device_of(app);
+    const auto refuse = [&](const std::string& why) {
+        return error{errc::usage, "topology.pipeline.stages: " + why};
+    };
+    const auto schedule = app.getTopology().getPipeline().getSchedule();
+    if (std::ranges::any_of(chosen.named, [](const auto& named) { return named.has_value(); }))
+        return refuse("schedule " + name_of(schedule) +
+                      " says which stage is on which device; leave out device");
+    if (per_device > 0 && stages % per_device != 0)
+        return refuse(counted(stages, "stage") + ", but schedule " + name_of(schedule) + " puts " +
+                      std::to_string(per_device) + " on each device; use a multiple of that");
+    const std::size_t needed = per_device > 0 ? stages / per_device : request.table->devices.size();
+    if (needed > devices)
+        return refuse(counted(stages, "stage") + " need " + counted(needed, "device") +
+                      " with schedule " + name_of(schedule) + ", and there " +
+                      (devices == 1 ? "is 1" : "are " + std::to_string(devices)) +
+                      "; start more nodes (--nodes), or use fewer stages");
+    auto planned = plan_schedule(app.getTopology().getPipeline(),
+                                 static_cast<std::uint32_t>(stages), {}, request.table.get());
+    if (!planned)
+        return planned.failure().in("topology.pipeline.schedule");
+    const auto& device_of = planned->table.device_of;
+    return std::vector<std::size_t>(device_of.begin(), device_of.end());
+}
+
 // The number of each stage's device.
 result<std::vector<std::size_t>> stage_devices(const plan_request& request,
                                                std::span<const plan_device> devices,
@@ -133,6 +174,8 @@ result<std::vector<std::size_t>> stage_devices(const plan_request& request,
     const auto chosen = choose_named(request.app, devices);
     if (!chosen)
         return chosen.failure();
+    if (per_device_of(request.app) != 1)
+        return scheduled_devices(request, stages.size(), devices.size(), *chosen);
     std::vector<layer_cost> others; // costs of the stages that name no device
     for (std::size_t s = 0; s < stages.size(); ++s) {
         if (chosen->named[s])
@@ -233,7 +276,11 @@ result<placement> place_stages(const plan_request& request, std::span<const laye
         return devices.failure();
     const auto own = devices_of_replica(request.app, *devices); // the first replica's
     const std::vector<layer_cost> costs = layer_costs(request, layers);
-    auto stages = cut(request, costs, stage_count(request.app, own.size()));
+    const bool is_auto = request.app.getTopology().isPipeline() &&
+                         request.app.getTopology().getPipeline().getStages().isAuto();
+    auto stages = cut(request, costs,
+                      request.table && is_auto ? request.table->stages
+                                               : stage_count(request.app, own.size()));
     if (!stages)
         return stages.failure();
     if (const auto replicas = replicas_of_stages(request.app.getTopology()); !replicas.empty()) {

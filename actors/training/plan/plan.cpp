@@ -1,10 +1,12 @@
 #include "actors/training/plan/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "actors/collective/all_reduce.hpp"
 #include "actors/collective/compressed_sum.hpp"
-#include "actors/pipeline/crossing_numbers.hpp"
+#include "actors/pipeline/shape/crossing_numbers.hpp"
 #include "actors/training/plan/placement.hpp"
 #include "actors/training/plan/plan_actors.hpp"
 #include "actors/training/plan/saturated.hpp"
@@ -119,6 +121,7 @@ planned_stage describe_stage(const plan_request& request, std::span<const layer_
         program.has_loss() ? 0 : saturated_product(own.back().crossing_gradient_bytes, batch);
     stage.needs.forward_flops = program.forward_flops_per_sample() * batch;
     stage.needs.backward_flops = program.backward_flops_per_sample() * batch;
+    stage.needs.weight_half_flops = program.weight_half_flops_per_sample() * batch;
     if (!request.layer_ns.empty())
         for (std::size_t l = 0; l < own.size(); ++l)
             stage.needs.compute_ns += request.layer_ns[stage.layers.range.first + l];
@@ -168,6 +171,106 @@ result<void> check_shared_memory(const replica_sync& sync, const placement& plac
     return {};
 }
 
+// The plan of a placed run, without its stages.
+plan describe_run(const plan_request& request, const placement& placed) {
+    plan p;
+    const auto train = request.app.getTrain();
+    const auto topology = request.app.getTopology();
+    p.shape.batch = train.getBatch();
+    p.shape.batch_max = largest_batch(train);
+    if (topology.isPipeline()) {
+        p.shape.is_pipeline = true;
+        if (cuts_minibatches(topology.getPipeline().getSchedule()))
+            p.shape.microbatches = topology.getPipeline().getMicrobatches();
+    }
+    p.rate = planned_rate::of(train);
+    p.forms.precision = request.app.getModel().getPrecision();
+    p.replicas = topology.getReplicas();
+    const auto sync = [&](std::uint32_t replicas) {
+        auto agreed = replica_sync::of(topology.getSync(), replicas);
+        TROUPE_CHECK(agreed, "the app file was checked by this build");
+        return *agreed;
+    };
+    p.sync = sync(p.replicas);
+    const std::size_t first = placed.where[0].size();
+    if (std::ranges::all_of(placed.where, [&](const auto& stage) { return stage.size() == first; }))
+        return p;
+    for (const auto& stage : placed.where)
+        p.stage_replicas.push_back(static_cast<std::uint32_t>(stage.size()));
+    // The whole is one replica; those of a stage sum gradients.
+    const replica_sync of_stage = sync(std::ranges::max(p.stage_replicas));
+    p.sync.algorithm = of_stage.algorithm;
+    p.sync.codec = of_stage.codec;
+    p.sync.sends_factors = of_stage.sends_factors;
+    return p;
+}
+
+void describe_traffic(planned_stage& stage, const plan& p, const stage_program& program) {
+    if (!p.forms.activations || program.has_loss())
+        return;
+    const auto& values = program.outputs();
+    stage.traffic.activation_bytes =
+        sent_bytes(crossing_numbers::activations(p.forms.activations, values), p.shape.batch_max,
+                   p.shape.microbatches);
+    stage.traffic.gradient_bytes =
+        sent_bytes(crossing_numbers::gradients(p.forms.activations, values), p.shape.batch_max,
+                   p.shape.microbatches);
+}
+
+// None where a table is too long to be played out for a plan, too.
+std::optional<double> idle_share_of(const plan& p) {
+    constexpr std::size_t steps_max = 20000;
+    if (p.stages.size() < 2 || !p.stage_replicas.empty() || p.schedule.table.steps() > steps_max)
+        return std::nullopt;
+    std::vector<pass_times> times;
+    for (const planned_stage& stage : p.stages) {
+        const double flops = stage.needs.forward_flops + stage.needs.backward_flops;
+        if (stage.needs.compute_ns <= 0 || flops <= 0)
+            return std::nullopt;
+        // In microseconds, by the share of floating-point operations.
+        const auto part = [&](double of_flops) {
+            const double us = stage.needs.compute_ns / 1000 / p.shape.microbatches;
+            return fraction{std::max<std::int64_t>(1, std::llround(us * of_flops / flops))};
+        };
+        const double weights = stage.needs.weight_half_flops;
+        times.push_back({part(stage.needs.forward_flops),
+                         part(stage.needs.backward_flops - weights),
+                         weights > 0 ? part(weights) : fraction{0}});
+    }
+    return idle_share_of(p.schedule.table, times);
+}
+
+// Adds the plan's next stage, and its layers.
+result<void> add_stage(plan& p, const plan_request& request, const placement& placed,
+                       std::span<const layer_info> layers, const stage_program& program) {
+    const std::size_t s = p.stages.size();
+    planned_stage stage = describe_stage(request, layers, program);
+    describe_traffic(stage, p, program);
+    stage.where = placed.where[s];
+    if (!p.stage_replicas.empty())
+        stage.weights.rate_factor =
+            rate_factor(request.app.getTopology().getPipeline().getRate(), p.stage_replicas[s]);
+    stage.shards = p.sync.shards_of(program.parameters().size(), p.replicas);
+    stage.in_flight_max = p.schedule.in_flight[s];
+    stage.versions_max = p.schedule.versions[s];
+    stage.needs.weight_bytes = weight_bytes(stage, p.shape.microbatches);
+    if (p.forms.precision == proto::Precision::BF16 || p.forms.precision == proto::Precision::F16)
+        stage.needs.rounded_bytes = rounded_bytes(
+            program, (p.shape.batch_max + p.shape.microbatches - 1) / p.shape.microbatches);
+    for (const std::size_t bytes : program.kept_bytes_per_sample()) {
+        planned_layer layer = describe_layer(request, layers, p.layers.size());
+        layer.kept_bytes = saturated_product(bytes, p.shape.batch_max);
+        stage.needs.kept_bytes = saturated_sum(
+            stage.needs.kept_bytes,
+            saturated_product(layer.kept_bytes, stage.in_flight_max) / p.shape.microbatches);
+        p.layers.push_back(std::move(layer));
+    }
+    if (auto sendable = check_snapshot(request.app, stage, s); !sendable)
+        return sendable;
+    p.stages.push_back(std::move(stage));
+    return {};
+}
+
 } // namespace
 
 result<plan> make_plan(const plan_request& request) {
@@ -185,86 +288,28 @@ result<plan> make_plan(const plan_request& request) {
     const auto placed = place_stages(request, *layers);
     if (!placed)
         return placed.failure();
-    const std::size_t stages = placed->stages.size();
-
-    plan p;
-    const auto train = request.app.getTrain();
-    p.shape.batch = train.getBatch();
-    p.shape.batch_max = largest_batch(train);
-    p.rate = planned_rate::of(train);
+    plan p = describe_run(request, *placed);
     p.forms.activations = activations;
-    p.forms.precision = request.app.getModel().getPrecision();
-    p.replicas = request.app.getTopology().getReplicas();
-    if (const auto first = placed->where[0].size(); std::ranges::any_of(
-            placed->where, [&](const auto& stage) { return stage.size() != first; }))
-        for (const auto& stage : placed->where)
-            p.stage_replicas.push_back(static_cast<std::uint32_t>(stage.size()));
-    const auto sync = [&](std::uint32_t replicas) {
-        auto agreed = replica_sync::of(request.app.getTopology().getSync(), replicas);
-        TROUPE_CHECK(agreed, "the app file was checked by this build");
-        return *agreed;
-    };
-    p.sync = sync(p.replicas);
-    if (!p.stage_replicas.empty()) { // the whole is one replica; those of a stage sum gradients
-        const replica_sync of_stage = sync(std::ranges::max(p.stage_replicas));
-        p.sync.algorithm = of_stage.algorithm;
-        p.sync.codec = of_stage.codec;
-        p.sync.sends_factors = of_stage.sends_factors;
-    }
-    const std::vector<std::uint32_t> first_forwards = warm_ups(p.stage_replicas);
-    if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
-        p.shape.is_pipeline = true;
-        p.shape.schedule = topology.getPipeline().getSchedule();
-        if (cuts_minibatches(p.shape.schedule))
-            p.shape.microbatches = topology.getPipeline().getMicrobatches();
-    }
-    const epoch_shape minibatch =
-        epoch_shape::of(std::uint64_t{p.shape.batch} * stages, p.shape.batch, p.shape.microbatches);
+    // A model on one device is a pipeline of one stage.
+    auto schedule = plan_schedule(
+        request.app.getTopology().isPipeline() ? request.app.getTopology().getPipeline()
+                                               : proto::PipelineTopology::Reader{},
+        static_cast<std::uint32_t>(placed->stages.size()), p.stage_replicas, request.table.get());
+    if (!schedule)
+        return schedule.failure().in("topology.pipeline.schedule");
+    p.schedule = std::move(*schedule);
+    p.shape.microbatches = p.schedule.table.microbatches;
+    if (auto fits = check_shared_memory(p.sync, *placed); !fits)
+        return fits.failure();
     const auto programs = stage_program::create(request.app.getModel(), placed->stages);
     if (!programs)
         return programs.failure();
     p.source.input_bytes = bytes_of(programs->front().inputs()[0].info) * p.shape.batch_max;
     p.source.label_bytes = bytes_of(programs->back().labels()) * p.shape.batch_max;
-    if (auto fits = check_shared_memory(p.sync, *placed); !fits)
-        return fits.failure();
-    for (std::size_t s = 0; s < stages; ++s) {
-        planned_stage stage = describe_stage(request, *layers, (*programs)[s]);
-        if (const auto& values = (*programs)[s].outputs(); activations && s + 1 < stages) {
-            stage.traffic.activation_bytes =
-                sent_bytes(crossing_numbers::activations(activations, values), p.shape.batch_max,
-                           p.shape.microbatches);
-            stage.traffic.gradient_bytes =
-                sent_bytes(crossing_numbers::gradients(activations, values), p.shape.batch_max,
-                           p.shape.microbatches);
-        }
-        stage.where = placed->where[s];
-        if (!p.stage_replicas.empty())
-            stage.weights.rate_factor =
-                rate_factor(request.app.getTopology().getPipeline().getRate(), p.stage_replicas[s]);
-        stage.shards = p.sync.shards_of((*programs)[s].parameters().size(), p.replicas);
-        stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
-        if (!first_forwards.empty())
-            at.warm_up = first_forwards[s];
-        stage.in_flight_max = in_flight_max(p.shape.schedule, at, minibatch);
-        stage.versions_max = versions_max(p.shape.schedule, at, minibatch);
-        stage.needs.weight_bytes = weight_bytes(stage, p.shape.microbatches);
-        if (p.forms.precision == proto::Precision::BF16 ||
-            p.forms.precision == proto::Precision::F16)
-            stage.needs.rounded_bytes =
-                rounded_bytes((*programs)[s], (p.shape.batch_max + p.shape.microbatches - 1) /
-                                                  p.shape.microbatches);
-        for (const std::size_t bytes : (*programs)[s].kept_bytes_per_sample()) {
-            planned_layer layer = describe_layer(request, *layers, p.layers.size());
-            layer.kept_bytes = saturated_product(bytes, p.shape.batch_max);
-            stage.needs.kept_bytes = saturated_sum(
-                stage.needs.kept_bytes,
-                saturated_product(layer.kept_bytes, stage.in_flight_max) / p.shape.microbatches);
-            p.layers.push_back(std::move(layer));
-        }
-        if (const auto sendable = check_snapshot(request.app, stage, s); !sendable)
-            return sendable.failure();
-        p.stages.push_back(std::move(stage));
-    }
+    for (const stage_program& program : *programs)
+        if (auto added = add_stage(p, request, *placed, *layers, program); !added)
+            return added.failure();
+    p.schedule.idle_share = idle_share_of(p);
     p.actors = list_actors(p, request.app.getTopology().getSync());
     return p;
 }

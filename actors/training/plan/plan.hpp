@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "actors/pipeline/partition.hpp"
-#include "actors/pipeline/run_roles.hpp"
-#include "actors/pipeline/schedule.hpp"
+#include "actors/pipeline/shape/partition.hpp"
+#include "actors/pipeline/shape/run_roles.hpp"
 #include "actors/run/plan_device.hpp"
 #include "actors/training/plan/planned_rate.hpp"
+#include "actors/training/plan/planned_schedule.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "schemas/app.capnp.h"
 #include "schemas/base/ids.hpp"
@@ -65,7 +65,8 @@ struct stage_needs {
     std::uint64_t rounded_bytes = 0;
     double forward_flops = 0;
     double backward_flops = 0;
-    double compute_ns = 0; // measured time, forward and backward; 0 if nothing was measured
+    double weight_half_flops = 0; // of these, in the second half of a backward pass
+    double compute_ns = 0;        // measured time, forward and backward; 0 if nothing was measured
 };
 
 // Bytes per minibatch between a stage and the next one; 0 for the last.
@@ -82,9 +83,8 @@ struct planned_stage {
     stage_weights weights;
     stage_needs needs;
     stage_traffic traffic;
-    // Microbatches of one replica between forward and backward pass.
-    std::uint32_t in_flight_max = 1;
-    std::uint32_t versions_max = 1; // weight versions alive at once
+    std::uint32_t in_flight_max = 1; // planned_schedule::in_flight
+    std::uint32_t versions_max = 1;  // planned_schedule::versions
 };
 
 // An actor that a node's agent spawns.
@@ -100,7 +100,6 @@ struct planned_actor {
 // The way of minibatches through the stages.
 struct plan_shape {
     bool is_pipeline = false; // false: all layers are on one device, as a pipeline of one stage
-    proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::uint32_t batch = 1;
     // Size to which minibatches grow; figures per minibatch are for this size.
     std::uint32_t batch_max = 1;
@@ -122,6 +121,7 @@ struct source_traffic {
 
 struct plan {
     plan_shape shape;
+    planned_schedule schedule; // of a pipeline of all stages, also if it is one
     planned_rate rate;
     std::uint32_t replicas = 1; // number of replicas of the whole pipeline
     // Numbers of replicas by stage, where they differ.
@@ -140,6 +140,7 @@ struct plan_request {
     std::vector<plan_device> devices; // in order of preference; not empty
     // Measured times of a minibatch, forward and backward, one per layer; or empty.
     std::vector<double> layer_ns;
+    std::shared_ptr<const schedule_table> table{}; // read_table_file()
 };
 
 // Returns whether the plan depends on measured layer times: for the cut, or for the stages that share a device where more

@@ -21,11 +21,11 @@ void add_actors(std::vector<planned_actor>& actors, const planned_stage& stage,
                 std::uint32_t number, std::uint32_t replica, const replica_sync& sync) {
     const replica_place at{replica, static_cast<std::uint32_t>(stage.where.size())};
     const plan_device& where = stage.where[replica];
-    const auto add = [&](run_role role) {
+    const auto add = [&](const run_role& role) {
         actors.push_back({role, actor_name(role, number, at, sync), where, number, {replica}});
     };
-    for (const run_role role :
-         companion_roles(sync, stage.weights.factor_rows.size(), stage.weights.averages, at)) {
+    for (const run_role& role :
+         companions_of({sync, stage.weights.factor_rows.size(), stage.weights.averages, at})) {
         planned_actor* const shared = role == run_role::cache && sync.node_servers
                                           ? node_server(actors, number, where.node)
                                           : nullptr;

@@ -104,14 +104,15 @@ json to_json(const plan& p) {
     }
     json actors = json::array();
     for (const planned_actor& a : p.actors)
-        actors.push_back({{"role", name_of(a.role)},
+        actors.push_back({{"role", std::string{a.role.name}},
                           {"name", a.name},
                           {"node", a.where.node_name},
                           {"device", a.where.device},
                           {"stage", a.stage},
                           {"replica", a.replicas[0]}});
     json planned = {{"topology", p.shape.is_pipeline ? "pipeline" : "single"},
-                    {"schedule", name_of(p.shape.schedule)},
+                    {"schedule", p.schedule.name},
+                    {"idle_share", p.schedule.idle_share ? json(*p.schedule.idle_share) : json()},
                     {"batch", p.shape.batch},
                     {"batch_max", p.shape.batch_max},
                     {"microbatches", p.shape.microbatches},

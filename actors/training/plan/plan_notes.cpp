@@ -12,8 +12,10 @@ namespace troupe {
 
 namespace {
 
-// Adds a note on stages that have to take turns.
+// Adds a note on stages that have to take turns without their schedule's saying so.
 void add_shared_devices(const plan& p, std::vector<std::string>& notes) {
+    if (p.schedule.deals_stages())
+        return;
     std::map<std::string, std::vector<std::string>> stages; // by device
     for (std::size_t s = 0; s < p.stages.size(); ++s)
         for (const plan_device& d : p.stages[s].where)

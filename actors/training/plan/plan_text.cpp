@@ -1,5 +1,6 @@
 // A plan for people.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "actors/collective/all_reduce.hpp"
@@ -203,10 +204,10 @@ std::string describe_traffic(const plan& p, const planned_stage& s) {
 } // namespace
 
 std::string describe(const plan& p) {
-    std::string text = (p.shape.is_pipeline ? std::string{name_of(p.shape.schedule)} + ", " +
-                                                  counted(p.stages.size(), "stage")
-                                            : std::string{"the whole model on one device"}) +
-                       ", minibatches of " + std::to_string(p.shape.batch);
+    std::string text =
+        (p.shape.is_pipeline ? p.schedule.name + ", " + counted(p.stages.size(), "stage")
+                             : std::string{"the whole model on one device"}) +
+        ", minibatches of " + std::to_string(p.shape.batch);
     if (p.shape.microbatches > 1)
         text += " in " + std::to_string(p.shape.microbatches) + " microbatches";
     if (p.shape.batch_max > p.shape.batch)
@@ -217,6 +218,9 @@ std::string describe(const plan& p) {
         text += "; products in f16";
     if (p.forms.precision == proto::Precision::TF32)
         text += "; products in tf32 on GPUs";
+    if (p.schedule.idle_share)
+        text += "; devices idle " + std::to_string(std::lround(100 * *p.schedule.idle_share)) +
+                "%" + " of a long epoch by these times, if links take none";
     text += describe_replicas(p);
     text += "\n" + describe(p.rate);
     text += "\n\ndata source\n  -> stage 0: Activation " + bytes_text(p.source.input_bytes) +

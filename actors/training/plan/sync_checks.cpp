@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "actors/pipeline/replica_sync.hpp"
-#include "actors/pipeline/schedule.hpp"
+#include "actors/pipeline/shape/replica_sync.hpp"
 #include "actors/training/plan/app_checks.hpp"
+#include "actors/training/plan/planned_schedule.hpp"
 #include "kernels/graph/stage_program.hpp"
 
 namespace troupe::app_file {
@@ -200,15 +200,37 @@ result<void> check_stage_replicas(const training_app& definition) {
     if (std::ranges::count(replicas, replicas[0]) == std::ssize(replicas))
         return refuse("all stages have as many; say topology.replicas: " +
                       std::to_string(replicas[0]) + " instead");
-    if (is_synchronous(topology.getPipeline().getSchedule()))
-        return refuse("stages with different numbers of replicas update at different times, which "
-                      "schedule " +
-                      std::string{name_of(topology.getPipeline().getSchedule())} +
+    if (!topology.getPipeline().getSchedule().isPipedream())
+        return refuse("stages with different numbers of replicas take whole minibatches and "
+                      "update at different times, which schedule " +
+                      name_of(topology.getPipeline().getSchedule()) +
                       " forbids; use pipedream, or topology.replicas");
     if (!topology.getSync().isAllReduce())
         return refuse("the replicas of a stage alone average their gradients; use topology.sync: "
                       "all_reduce, or topology.replicas");
     return {};
+}
+
+// Replicas that exchange weights, or take them from a server, keep the latest version alone.
+result<void> check_older_versions(const training_app& definition) {
+    const auto topology = definition.app().getTopology();
+    if (!topology.isPipeline())
+        return {};
+    const auto schedule = topology.getPipeline().getSchedule();
+    const bool is_vertical = schedule.isPipedream() && schedule.getPipedream().getVerticalSync();
+    const auto refuse = [&](const std::string& why) {
+        return definition.error_at("topology.pipeline.schedule", why);
+    };
+    if (is_vertical && !replicas_of_stages(topology).empty())
+        return refuse("vertical_sync counts versions alike at all stages, and these differ in "
+                      "replicas; leave it out, or use topology.replicas");
+    if ((!is_vertical && !schedule.isTwoVersions() && !schedule.isLocalAccumulation()) ||
+        topology.getReplicas() == 1 || topology.getSync().isAllReduce())
+        return {};
+    return refuse(
+        name_of(schedule) + (is_vertical ? " with vertical_sync" : "") +
+        " computes with older weights than the latest, which replicas with this "
+        "topology.sync do not have; use topology.sync: all_reduce, or schedule: pipedream");
 }
 
 // A codec applies to gradients that are sent.
@@ -264,8 +286,8 @@ bool may_have_several_stages(proto::Topology::Reader topology) {
 
 result<void> check_sync(const training_app& definition) {
     // The first check that fails gives the error.
-    for (const auto check :
-         {check_codec, check_stage_replicas, check_server, check_shards, check_clip, check_peers})
+    for (const auto check : {check_codec, check_stage_replicas, check_older_versions, check_server,
+                             check_shards, check_clip, check_peers})
         if (auto checked = check(definition); !checked)
             return checked;
     return {};

@@ -10,9 +10,11 @@ namespace {
 // Synonyms in the same place as Troupe's word: values, and keys.
 constexpr app_synonym values[] = {
     {"1bit", "one_bit"},
-    {"1f1b", "pipedream"},
+    {"1f1b", "one_f_one_b"},
+    {"2bw", "two_versions"},
     {"batchsize", "batch"},
     {"bfloat16", "bf16"},
+    {"dapple", "one_f_one_b"},
     {"ddp", "all_reduce"},
     {"dgc", "deep_gradient"},
     {"eps", "epsilon"},
@@ -24,13 +26,20 @@ constexpr app_synonym values[] = {
     {"gelunew", "gelu_tanh"},
     {"gradientclipping", "clip"},
     {"half", "f16"},
+    {"interleaved1f1b", "interleaved"},
     {"lr", "learning_rate"},
     {"mse", "mean_squared_error"},
     {"mseloss", "mean_squared_error"},
     {"onebit", "one_bit"},
+    {"pipedream2bw", "two_versions"},
+    {"pipedreamflush", "one_f_one_b"},
     {"powersgd", "power_sgd"},
     {"swish", "silu"},
     {"wd", "weight_decay"},
+    {"zbh1", "zero_bubble"},
+    {"zbv", "zero_bubble_v"},
+    {"zbvzerobubble", "zero_bubble_v"},
+    {"zerobubble", "zero_bubble"},
 };
 
 constexpr app_synonym keys[] = {

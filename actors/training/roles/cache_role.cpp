@@ -39,7 +39,7 @@ result<prepared_actor> prepare(proto::CacheOptions::Reader from, const role_reso
 } // namespace
 
 role cache_role() {
-    return role_of<proto::CacheOptions>(name_of(run_role::cache), prepare);
+    return role_of<proto::CacheOptions>(std::string{run_role::cache.name}, prepare);
 }
 
 } // namespace troupe

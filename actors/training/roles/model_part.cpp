@@ -3,7 +3,7 @@
 #include <capnp/dynamic.h>
 
 #include "actors/app_file/value_ranges.hpp"
-#include "actors/pipeline/partition.hpp"
+#include "actors/pipeline/shape/partition.hpp"
 #include "kernels/device/slowed_device.hpp"
 #include "kernels/optim/run_shape.hpp"
 #include "schemas/base/limits.hpp"
@@ -72,7 +72,7 @@ result<model_part> model_part::of(proto::ModelPart::Reader from, const std::stri
 }
 
 std::vector<run_role> model_part::companions() const {
-    return companion_roles(sync, program->parameters().size(), program->averages().size(), replica);
+    return companions_of({sync, program->parameters().size(), program->averages().size(), replica});
 }
 
 std::vector<tensor_shape> model_part::shapes() const {
@@ -117,11 +117,11 @@ payload_forms model_part::pushed_forms() const {
     return sync.pushed_forms(parameter_shapes(), factor_rows_of(*program), samples_max);
 }
 
-result<void> check_role(const model_part& part, run_role role) {
-    for (const run_role needed : part.companions())
-        if (needed == role)
-            return {};
-    return error{errc::protocol, "no " + std::string{name_of(role)} + " stands beside stage " +
+result<void> check_role(const model_part& part, const run_role& role) {
+    if (role.is_due({part.sync, part.program->parameters().size(), part.program->averages().size(),
+                     part.replica}))
+        return {};
+    return error{errc::protocol, "no " + std::string{role.name} + " stands beside stage " +
                                      std::to_string(part.stage) + ", as its replicas agree"};
 }
 

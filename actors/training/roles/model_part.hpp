@@ -13,7 +13,7 @@
 #include "actors/agent/role.hpp"
 #include "actors/collective/compressed_sum.hpp"
 #include "actors/params/shard_answers.hpp"
-#include "actors/pipeline/run_roles.hpp"
+#include "actors/pipeline/shape/run_roles.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "kernels/optim/clip.hpp"
 #include "kernels/optim/optimizer.hpp"
@@ -38,8 +38,10 @@ struct model_part {
     // Reads a part on the node named `node`. errc::protocol for values that this build does not know or that are impossible.
     static result<model_part> of(proto::ModelPart::Reader from, const std::string& node);
 
-    std::vector<run_role> companions() const; // companion_roles()
-    std::string name_of(run_role role) const { return actor_name(role, stage, replica, sync); }
+    std::vector<run_role> companions() const; // that are due
+    std::string name_of(const run_role& role) const {
+        return actor_name(role, stage, replica, sync);
+    }
 
     // Shapes of the tensors that replicas sum or exchange: averages, then parameters. Those that a backward pass has ready
     // last come first.
@@ -55,7 +57,7 @@ struct model_part {
 };
 
 // errc::protocol unless the part's stage has a companion of this role.
-result<void> check_role(const model_part& part, run_role role);
+result<void> check_role(const model_part& part, const run_role& role);
 
 // The device that the stage computes on: the one that the request names, slowed down as the part says.
 std::shared_ptr<device> device_of(const model_part& part, const role_resources& on);

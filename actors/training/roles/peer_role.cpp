@@ -44,7 +44,7 @@ result<prepared_actor> prepare(proto::PeerOptions::Reader from, const role_resou
 } // namespace
 
 role peer_actor_role() {
-    return role_of<proto::PeerOptions>(name_of(run_role::peer), prepare);
+    return role_of<proto::PeerOptions>(std::string{run_role::peer.name}, prepare);
 }
 
 } // namespace troupe

@@ -48,7 +48,7 @@ result<prepared_actor> prepare(proto::ReducerOptions::Reader from, const role_re
 } // namespace
 
 role reducer_role() {
-    return role_of<proto::ReducerOptions>(name_of(run_role::reducer), prepare);
+    return role_of<proto::ReducerOptions>(std::string{run_role::reducer.name}, prepare);
 }
 
 } // namespace troupe

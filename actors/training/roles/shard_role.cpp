@@ -38,7 +38,7 @@ result<prepared_actor> prepare(proto::ShardOptions::Reader from, const role_reso
 } // namespace
 
 role shard_role() {
-    return role_of<proto::ShardOptions>(name_of(run_role::shard), prepare);
+    return role_of<proto::ShardOptions>(std::string{run_role::shard.name}, prepare);
 }
 
 } // namespace troupe

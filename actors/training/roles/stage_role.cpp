@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "actors/pipeline/stage_actor.hpp"
+#include "actors/pipeline/shape/schedule_message.hpp"
+#include "actors/pipeline/stage/stage_actor.hpp"
 #include "actors/training/roles/model_part.hpp"
 #include "schemas/base/limits.hpp"
 
@@ -32,8 +33,6 @@ result<void> check_numbers(proto::StageOptions::Reader from, const role_resource
     if (from.getWorker() >= part.getReplicas())
         return error{errc::protocol, "there is no worker " + std::to_string(from.getWorker()) +
                                          " of " + std::to_string(part.getReplicas()) + " replicas"};
-    if (!is_known(from.getSchedule()))
-        return unknown_to(on.node(), "schedule");
     if (from.getRate() > proto::StageRate::PER_UPDATE)
         return unknown_to(on.node(), "rate of a stage's replicas");
     return {};
@@ -75,15 +74,14 @@ result<prepared_actor> prepare(proto::StageOptions::Reader from, const role_reso
     if (!part)
         return part.failure();
     stage_options options;
-    options.at.place = {part->stage, from.getStages()};
-    std::vector<std::uint32_t> replicas;
-    for (const std::uint32_t of_stage : from.getStageReplicas())
-        replicas.push_back(of_stage);
-    if (!replicas.empty()) {
-        options.at.warm_ups = warm_ups(replicas);
-        options.at.place.warm_up = options.at.warm_ups[part->stage];
-    }
-    options.at.schedule = from.getSchedule();
+    const auto replicas = from.getStageReplicas();
+    options.at.place = {part->stage, from.getStages(), replicas.size() > 0};
+    auto schedule = read_schedule(from.getSchedule(), part->stage == 0);
+    if (!schedule)
+        return schedule.failure();
+    options.at.schedule = std::move(*schedule);
+    if (const std::uint64_t turns = options.at.schedule.turns.device; turns > 0)
+        options.turns = on.shared.of<device_turns>(turns);
     options.program = part->program;
     const auto activations = make_number_form(from.getActivations());
     if (!activations)
@@ -95,7 +93,7 @@ result<prepared_actor> prepare(proto::StageOptions::Reader from, const role_reso
                                                part->sync.in_turn(part->replica.replicas));
     if (options.update.rates == nullptr)
         return unknown_to(on.node(), "schedule of the learning rate");
-    if (!replicas.empty())
+    if (options.at.stages_differ())
         options.update.rates = times(std::move(options.update.rates),
                                      rate_factor(from.getRate(), replicas[part->stage]));
     options.update.clip = part->clip;
@@ -112,7 +110,7 @@ result<prepared_actor> prepare(proto::StageOptions::Reader from, const role_reso
 } // namespace
 
 role stage_role() {
-    return role_of<proto::StageOptions>(name_of(run_role::stage), prepare);
+    return role_of<proto::StageOptions>(std::string{run_role::stage.name}, prepare);
 }
 
 } // namespace troupe

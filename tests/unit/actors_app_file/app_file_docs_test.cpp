@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
     BOOST_TEST(data.find("exactly one of:\n    idx ") != std::string::npos);
     BOOST_TEST(data.find("and keys:\n    target  ") != std::string::npos);
     BOOST_TEST(explain("topology")->find("default single") != std::string::npos);
-    BOOST_TEST(explain("topology.pipeline.schedule")->find("gpipe: Synchronous") !=
+    BOOST_TEST(explain("topology.pipeline.schedule")->find("(map)\n    gpipe ") !=
                std::string::npos);
     BOOST_TEST(explain("data.idx.train_images")->find("starts at the app file's folder") !=
                std::string::npos);

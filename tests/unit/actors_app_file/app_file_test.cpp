@@ -73,8 +73,7 @@ BOOST_AUTO_TEST_CASE(a_union_is_a_word_or_a_map_of_one_key) {
     BOOST_TEST(parse(small_app + "topology: {single: }").app().getTopology().isSingle());
     BOOST_TEST(parse(small_app + "topology: {single: {}}").app().getTopology().isSingle());
     const auto pipeline = parse(small_app + "topology: {pipeline: {schedule: gpipe}}");
-    BOOST_TEST((pipeline.app().getTopology().getPipeline().getSchedule() ==
-                proto::PipelineSchedule::GPIPE));
+    BOOST_TEST(pipeline.app().getTopology().getPipeline().getSchedule().isGpipe());
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_is_a_word_or_has_settings) {

@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "actors/messages.hpp"
-#include "actors/pipeline/agreement.hpp"
+#include "actors/pipeline/stage/agreement.hpp"
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
 #include "schemas/peers.capnp.h"
@@ -15,20 +15,15 @@ namespace {
 
 constexpr std::uint64_t reducer_number = 6, cache_number = 7, peer_number = 8;
 
-// Of replicas 0 and 1; the stage is replica 1.
-frame_builder<proto::ConnectStage> connection(std::uint64_t companion) {
-    frame_builder<proto::ConnectStage> b;
-    const auto both = [&](capnp::List<proto::ActorAddress>::Builder list) {
-        write_address(list[0], number(companion, 2));
-        write_address(list[1], number(companion));
-    };
-    if (companion == reducer_number)
-        both(b.body().initReducers(2));
-    if (companion == cache_number)
-        both(b.body().initShards(2));
-    if (companion == peer_number)
-        both(b.body().initPeers(2));
-    return b;
+// A role beside replicas 0 and 1 of the stage, which is replica 1.
+stage_companion beside(const run_role& role, std::uint64_t own) {
+    return {role, number(own), {number(own, 2), number(own)}};
+}
+
+// The cache, and the shards, which are not beside this replica.
+stage_companions with_a_server() {
+    return {beside(run_role::cache, cache_number),
+            {run_role::shard, {}, {number(cache_number, 2)}}};
 }
 
 } // namespace
@@ -55,15 +50,15 @@ BOOST_AUTO_TEST_CASE(a_stage_without_companions_updates_by_itself) {
 
 BOOST_AUTO_TEST_CASE(by_sums_an_update_waits_for_the_gradients_of_all) {
     played_stage stage;
-    const auto summed = make_agreement(stage, {.reducer = number(reducer_number)});
-    auto connect = connection(reducer_number);
+    const auto summed = make_agreement(stage, {beside(run_role::reducer, reducer_number)});
+    frame_builder<proto::ConnectStage> connect;
     BOOST_TEST_REQUIRE(bool(summed->connect(connect.body())));
     BOOST_TEST(stage.last_to<proto::JoinReduction>(reducer_number).getRank() == 1u);
     stage.begin_epoch(3); // this replica has one of two rounds
     summed->begin_epoch();
     BOOST_TEST(summed->updates_together());
 
-    BOOST_TEST(summed->begin_sum({pass::backward, 0, 0}) != nullptr);
+    BOOST_TEST(summed->begin_sum({step_kind::backward, 0, 0}) != nullptr);
     BOOST_TEST(summed->is_waiting());
     summed->take_gradients(stage.gradients(2)); // of what had no bucket
     BOOST_TEST(stage.last_to<proto::Reduce>(reducer_number).getReduction() == 0u);
@@ -76,7 +71,7 @@ BOOST_AUTO_TEST_CASE(by_sums_an_update_waits_for_the_gradients_of_all) {
     stage.its_state.gradients.clear();
     summed->update_begun();
 
-    stage.its_state.position.updates = 1;
+    stage.finish_update();
     BOOST_TEST(summed->take_update()); // nothing of its own: the others' sum
     const auto nothing = stage.last_to<proto::Reduce>(reducer_number);
     BOOST_TEST(nothing.getReduction() == 1u);
@@ -88,21 +83,20 @@ BOOST_AUTO_TEST_CASE(by_sums_an_update_waits_for_the_gradients_of_all) {
 
 BOOST_AUTO_TEST_CASE(what_others_send_in_the_reducers_name_is_rejected) {
     played_stage stage;
-    const auto summed = make_agreement(stage, {.reducer = number(reducer_number)});
-    auto connect = connection(reducer_number);
+    const auto summed = make_agreement(stage, {beside(run_role::reducer, reducer_number)});
+    frame_builder<proto::ConnectStage> connect;
     BOOST_TEST_REQUIRE(bool(summed->connect(connect.body())));
     BOOST_TEST(summed->take(from<proto::Reduced>(99, stage.gradients(3))));
     BOOST_TEST(stage.rejected == 1u);
     BOOST_TEST(stage.its_state.gradients.empty());
-    frame_builder<proto::ConnectStage> without;
-    BOOST_TEST(
-        !make_agreement(stage, {.reducer = number(reducer_number)})->connect(without.body()));
+    const stage_companions without{{run_role::reducer, number(reducer_number), {}}};
+    BOOST_TEST(!make_agreement(stage, without)->connect(connect.body()));
 }
 
 BOOST_AUTO_TEST_CASE(the_loss_of_a_reducer_is_that_of_its_replica) {
     played_stage stage;
-    const auto summed = make_agreement(stage, {.reducer = number(reducer_number)});
-    auto connect = connection(reducer_number);
+    const auto summed = make_agreement(stage, {beside(run_role::reducer, reducer_number)});
+    frame_builder<proto::ConnectStage> connect;
     BOOST_TEST_REQUIRE(bool(summed->connect(connect.body())));
     const error lost{errc::lost, "node b is lost"};
     BOOST_TEST(summed->lose(number(reducer_number, 2), lost)->replica == 0u);
@@ -112,8 +106,8 @@ BOOST_AUTO_TEST_CASE(the_loss_of_a_reducer_is_that_of_its_replica) {
 BOOST_AUTO_TEST_CASE(with_a_server_gradients_go_and_the_next_weights_come) {
     played_stage stage;
     stage.its_options.agreement.sync.server = consistency{.staleness = 0};
-    const auto server = make_agreement(stage, {.cache = number(cache_number)});
-    auto connect = connection(cache_number);
+    const auto server = make_agreement(stage, with_a_server());
+    frame_builder<proto::ConnectStage> connect;
     BOOST_TEST_REQUIRE(bool(server->connect(connect.body())));
     server->join();
     BOOST_TEST(stage.last_to<proto::JoinServer>(cache_number).getWeightVersion() == 100u);
@@ -138,7 +132,7 @@ BOOST_AUTO_TEST_CASE(with_a_server_gradients_go_and_the_next_weights_come) {
     server->take(from<proto::Fetched>(cache_number, stage.gradients(11)));
     BOOST_TEST(stage.weight() == 11.0f);
     BOOST_TEST(stage.its_state.weights.latest()->version.value() == 101u);
-    BOOST_TEST(stage.its_state.position.updates == 1u);
+    BOOST_TEST(stage.its_state.order.updates() == 1u);
     BOOST_TEST(server->reading() == 1u);
 
     BOOST_TEST((server->at_end() == demand::act));
@@ -177,7 +171,7 @@ BOOST_AUTO_TEST_CASE(between_two_pulls_a_replica_steps_by_itself_and_pushes_a_su
     stage.its_options.agreement.sync.push_every = 2;
     stage.its_options.agreement.sync.fetch_every = 3;
     stage.its_options.update.rates = [](std::uint64_t) { return 0.5f; };
-    const auto server = make_agreement(stage, {.cache = number(cache_number)});
+    const auto server = make_agreement(stage, with_a_server());
     frame_builder<proto::ConnectStage> connect;
     BOOST_TEST_REQUIRE(bool(server->connect(connect.body())));
     server->join();
@@ -212,8 +206,8 @@ BOOST_AUTO_TEST_CASE(weights_that_are_exchanged_take_the_place_of_ones_own) {
     stage.its_options.at.replica = {1, 2};
     stage.its_options.agreement.sync.exchange = weight_exchange{
         .every = 2, .at_end = weight_exchange::ending::last_exchange, .has_common = true};
-    const auto exchanged = make_agreement(stage, {.peer = number(peer_number)});
-    auto connect = connection(peer_number);
+    const auto exchanged = make_agreement(stage, {beside(run_role::peer, peer_number)});
+    frame_builder<proto::ConnectStage> connect;
     BOOST_TEST_REQUIRE(bool(exchanged->connect(connect.body())));
     exchanged->join();
     BOOST_TEST(stage.last_to<proto::JoinPeers>(peer_number).getRank() == 1u);
@@ -221,9 +215,9 @@ BOOST_AUTO_TEST_CASE(weights_that_are_exchanged_take_the_place_of_ones_own) {
     stage.begin_epoch(8);
     exchanged->begin_epoch();
     BOOST_TEST(!exchanged->take_update());
-    stage.its_state.position.updates = 1;
+    stage.finish_update();
     BOOST_TEST((exchanged->before_pass() == demand::nothing));
-    stage.its_state.position.updates = 2;
+    stage.finish_update();
     BOOST_TEST_REQUIRE((exchanged->before_pass() == demand::act));
     exchanged->act();
     const auto exchange = stage.last_to<proto::Exchange>(peer_number);
@@ -252,19 +246,19 @@ BOOST_AUTO_TEST_CASE(weights_that_are_exchanged_take_the_place_of_ones_own) {
 BOOST_AUTO_TEST_CASE(what_is_to_be_added_is_added_after_the_next_update) {
     played_stage stage;
     stage.its_options.agreement.sync.exchange = weight_exchange{.every = 1, .overlaps = true};
-    const auto exchanged = make_agreement(stage, {.peer = number(peer_number)});
-    auto connect = connection(peer_number);
+    const auto exchanged = make_agreement(stage, {beside(run_role::peer, peer_number)});
+    frame_builder<proto::ConnectStage> connect;
     BOOST_TEST_REQUIRE(bool(exchanged->connect(connect.body())));
     stage.begin_epoch(8);
     exchanged->begin_epoch();
-    stage.its_state.position.updates = 1;
+    stage.finish_update();
     exchanged->act();
     BOOST_TEST((exchanged->before_pass() == demand::nothing)); // trains on
     exchanged->take(from<proto::Exchanged>(peer_number, stage.gradients(4),
                                            [](proto::Exchanged::Builder b) { b.setFactor(0.5f); }));
     BOOST_TEST((exchanged->before_pass() == demand::nothing));
     BOOST_TEST(stage.weight() == 1.0f);
-    stage.its_state.position.updates = 2;
+    stage.finish_update();
     BOOST_TEST_REQUIRE((exchanged->before_pass() == demand::act));
     exchanged->act();
     stage.do_work();
@@ -274,8 +268,8 @@ BOOST_AUTO_TEST_CASE(what_is_to_be_added_is_added_after_the_next_update) {
 BOOST_AUTO_TEST_CASE(a_newcomer_among_peers_begins_with_what_they_have) {
     played_stage stage;
     stage.its_options.agreement.sync.exchange = weight_exchange{.has_common = true};
-    const auto exchanged = make_agreement(stage, {.peer = number(peer_number)});
-    auto connect = connection(peer_number);
+    const auto exchanged = make_agreement(stage, {beside(run_role::peer, peer_number)});
+    frame_builder<proto::ConnectStage> connect;
     connect.body().setJoins(true);
     connect.body().setWeightVersion(160);
     BOOST_TEST_REQUIRE(bool(exchanged->connect(connect.body())));

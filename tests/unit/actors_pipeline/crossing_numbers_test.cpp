@@ -1,7 +1,7 @@
 // What crosses between stages in a form of fewer bits: numbers and tokens, sound and not.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/pipeline/crossing_numbers.hpp"
+#include "actors/pipeline/shape/crossing_numbers.hpp"
 #include "kernels/reference/reference.hpp"
 
 using namespace troupe;

@@ -1,7 +1,7 @@
 // How a replica's minibatches and updates are numbered over a run.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/pipeline/epoch_share.hpp"
+#include "actors/pipeline/shape/epoch_share.hpp"
 
 using namespace troupe;
 

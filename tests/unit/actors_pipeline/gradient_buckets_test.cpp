@@ -1,7 +1,7 @@
 // What a backward pass hands over while it runs.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/pipeline/gradient_buckets.hpp"
+#include "actors/pipeline/stage/gradient_buckets.hpp"
 #include "kernels/codec/codecs.hpp"
 #include "kernels/reference/reference.hpp"
 

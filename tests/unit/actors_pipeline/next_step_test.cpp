@@ -1,11 +1,12 @@
 // Every schedule with every agreement, without an actor: what a stage does next in an epoch.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/pipeline/exchange_course.hpp"
-#include "actors/pipeline/next_step.hpp"
+#include "actors/pipeline/shape/next_step.hpp"
+#include "actors/pipeline/shape/stage_order.hpp"
+#include "actors/pipeline/stage/exchange_course.hpp"
+#include "tests/support/stage_schedules.hpp"
 
 using namespace troupe;
-using proto::PipelineSchedule;
 using action = exchange_course::action;
 
 namespace {
@@ -40,23 +41,22 @@ struct played {
     std::uint64_t passes = 0;
 };
 
-played play(PipelineSchedule schedule, const way_to_agree& way, bool answers_late,
+played play(const stage_order& order, const way_to_agree& way, bool answers_late,
             std::uint64_t rounds) {
     const epoch_shape shape{5, 4, 4, 4, 2};
-    const stage_place place{0, 3};
     exchange_course course{way.exchange.value_or(weight_exchange{})};
-    schedule_position at;
+    stage_order at = order;
     played seen;
     for (int moves = 0; moves < 1000 && !seen.finished; ++moves) {
-        const auto next = next_instruction(schedule, place, shape, at);
+        const auto next = at.next(shape);
         const bool exchanges = way.exchange.has_value();
-        const action before = exchanges ? course.before_pass(at.updates) : action::nothing;
-        const action end = exchanges ? course.at_end(at.updates) : action::nothing;
+        const action before = exchanges ? course.before_pass(at.updates()) : action::nothing;
+        const action end = exchanges ? course.at_end(at.updates()) : action::nothing;
         const step s = next_step(
             {.before = demand_of(before),
              .next = next,
              .data_ended = true,
-             .lacks_updates = at.updates < rounds,
+             .lacks_updates = at.updates() < rounds,
              .at_end = way.leaves ? (seen.left ? demand::nothing : demand::act) : demand_of(end)});
         const auto act = [&](action a) {
             if (a == action::add) {
@@ -64,28 +64,28 @@ played play(PipelineSchedule schedule, const way_to_agree& way, bool answers_lat
                 ++seen.additions;
                 return;
             }
-            course.hand_over(at.updates, a == action::hand_over_last);
+            course.hand_over(at.updates(), a == action::hand_over_last);
             ++seen.exchanges;
             seen.last_exchanges += a == action::hand_over_last ? 1 : 0;
             if (!answers_late)
-                course.answer(way.exchange->overlaps, at.updates);
+                course.answer(way.exchange->overlaps, at.updates());
         };
         switch (s) {
         case step::wait:
             BOOST_TEST_REQUIRE(course.is_asked()); // the only thing that this stage waits for
-            course.answer(way.exchange->overlaps, at.updates);
+            course.answer(way.exchange->overlaps, at.updates());
             break;
         case step::agree:
             act(before);
             break;
         case step::pass:
             ++seen.passes;
-            seen.updates += next->what == pass::update ? 1 : 0;
-            at = position_after(*next, shape, at);
+            seen.updates += next->what == step_kind::update ? 1 : 0;
+            at.finish(*next, shape);
             break;
         case step::skip:
             ++seen.skipped;
-            at = position_after({pass::update, at.updates, 0}, shape, at);
+            at.finish(at.next_update(), shape);
             break;
         case step::agree_last:
             way.leaves ? void(seen.left = true) : act(end);
@@ -103,18 +103,19 @@ played play(PipelineSchedule schedule, const way_to_agree& way, bool answers_lat
 BOOST_AUTO_TEST_SUITE(next_steps)
 
 BOOST_AUTO_TEST_CASE(every_schedule_ends_with_every_agreement_after_all_its_passes_and_exchanges) {
-    for (const PipelineSchedule schedule : {PipelineSchedule::GPIPE, PipelineSchedule::PIPEDREAM})
+    for (const schedule_row& schedule : schedule_rows())
         for (const way_to_agree& way : ways())
             for (const bool answers_late : {false, true})
                 for (const std::uint64_t rounds : {5u, 6u})
-                    BOOST_TEST_CONTEXT(name_of(schedule) << ", " << way.name << ", answers "
-                                                         << answers_late << ", rounds " << rounds) {
-                        const played seen = play(schedule, way, answers_late, rounds);
+                    BOOST_TEST_CONTEXT(schedule.name << ", " << way.name << ", answers "
+                                                     << answers_late << ", rounds " << rounds) {
+                        const stage_order order{
+                            test::schedule_of_stage(schedule.name, 0, 4, 2).steps};
+                        const played seen = play(order, way, answers_late, rounds);
                         BOOST_TEST(seen.finished);
                         BOOST_TEST(seen.updates == 5u);
                         BOOST_TEST(seen.skipped == rounds - 5);
-                        BOOST_TEST(seen.passes ==
-                                   list_instructions(schedule, {0, 3}, {5, 4, 4, 4, 2}).size());
+                        BOOST_TEST(seen.passes == list_instructions(order, {5, 4, 4, 4, 2}).size());
                         BOOST_TEST(seen.left == way.leaves);
                         if (!way.exchange)
                             continue;
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(every_schedule_ends_with_every_agreement_after_all_its_pass
 }
 
 BOOST_AUTO_TEST_CASE(what_the_agreement_wants_comes_before_the_schedule_and_at_the_end_after_it) {
-    const instruction forward{pass::forward, 0, 0};
+    const instruction forward{step_kind::forward, 0, 0};
     using enum demand;
     BOOST_TEST((next_step({.before = wait, .next = forward}) == step::wait));
     BOOST_TEST((next_step({.before = act, .next = forward}) == step::agree));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <compare>
 
-#include "actors/pipeline/partition.hpp"
+#include "actors/pipeline/shape/partition.hpp"
 #include "schemas/base/random.hpp"
 
 using namespace troupe;

@@ -3,8 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "actors/pipeline/stage_port.hpp"
+#include "actors/pipeline/stage/stage_port.hpp"
 #include "tests/support/puppet.hpp"
+#include "tests/support/stage_schedules.hpp"
 #include "tests/unit/kernels/models.hpp"
 
 namespace troupe::test {
@@ -30,6 +31,7 @@ struct played_stage : stage_port {
             std::make_shared<const stage_program>(stage_program::whole(model.build()).value());
         its_options.compute = world.shared_device();
         its_options.at.replica = {1, 2};
+        its_options.at.schedule = schedule_of_stage("pipedream", 0, 1);
         its_options.update.rates = [](std::uint64_t minibatch) {
             return static_cast<float>(minibatch);
         };
@@ -60,6 +62,9 @@ struct played_stage : stage_port {
         return [](std::size_t, std::vector<tensor>) {};
     }
     void tell_ready() override { ++ready; }
+    void finish_update() override {
+        its_state.order.finish(its_state.order.next_update(), its_state.arrivals.shape());
+    }
     void go_on() override { ++went_on; }
     void fail(const error& why) override { failures.push_back(why.message()); }
     void send_built(actor_address to, proto::Envelope::Builder,
@@ -84,7 +89,7 @@ struct played_stage : stage_port {
         b.body().setSamplesInLast(8);
         b.body().setMicrobatches(microbatches);
         BOOST_TEST_REQUIRE(bool(its_state.arrivals.begin(b.body(), weight_version{100})));
-        its_state.position = {};
+        its_state.order = stage_order{its_options.at.schedule.steps};
     }
     void do_work() {
         stage_work w = std::move(work.front());

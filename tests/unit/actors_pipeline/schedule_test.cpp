@@ -1,84 +1,48 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <capnp/schema.h>
-
 #include <map>
 #include <set>
 
-#include "actors/pipeline/schedule.hpp"
+#include "actors/pipeline/shape/epoch_shape.hpp"
+#include "actors/pipeline/shape/replicated_stages.hpp"
+#include "actors/pipeline/shape/stage_order.hpp"
+#include "tests/support/stage_schedules.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
-using proto::PipelineSchedule;
+using test::schedule_of_stage;
 
 namespace {
 
-std::string listing(PipelineSchedule schedule, stage_place place, const epoch_shape& epoch) {
+std::string listing(const stage_order& order, const epoch_shape& epoch) {
     std::string text;
-    for (const instruction& i : list_instructions(schedule, place, epoch))
+    for (const instruction& i : list_instructions(order, epoch))
         text += (text.empty() ? "" : " ") + to_string(i);
     return text;
 }
 
-// Runs every stage's instructions against each other, one message per hand-over, and returns the order of execution or
-// fails if the pipeline gets stuck.
-struct executed {
-    stage_place place;
-    instruction what;
-    std::uint64_t version; // updates applied at the stage before it
-};
-
-std::vector<executed> execute(PipelineSchedule schedule, std::uint32_t stages,
-                              const epoch_shape& epoch) {
-    using work = std::pair<std::uint64_t, std::uint32_t>;
-    std::vector<std::set<work>> forward_in(stages + 1), backward_in(stages + 1);
-    for (std::uint64_t b = 0; b < epoch.minibatches; ++b)
-        for (std::uint32_t m = 0; m < epoch.microbatches_of(b); ++m)
-            forward_in[0].insert({b, m});
-    std::vector<schedule_position> at(stages);
-    std::vector<executed> order;
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (std::uint32_t s = 0; s < stages; ++s) {
-            const stage_place place{s, stages};
-            auto i = next_instruction(schedule, place, epoch, at[s]);
-            if (!i)
-                continue;
-            const work w{i->minibatch, i->microbatch};
-            if (i->what == pass::forward) {
-                if (forward_in[s].erase(w) == 0)
-                    continue;
-                (s + 1 < stages ? forward_in[s + 1] : backward_in[s]).insert(w);
-            } else if (i->what == pass::backward) {
-                if (backward_in[s].erase(w) == 0)
-                    continue;
-                if (s > 0)
-                    backward_in[s - 1].insert(w);
-            }
-            order.push_back({place, *i, at[s].updates});
-            at[s] = position_after(*i, epoch, at[s]);
-            moved = true;
-        }
-    }
-    for (std::uint32_t s = 0; s < stages; ++s)
-        BOOST_TEST(at[s].updates == epoch.minibatches, "stage " << s << " finished its epoch");
-    return order;
+stage_order order_of(std::string_view name, std::uint32_t stage, std::uint32_t stages,
+                     std::uint32_t microbatches = 1) {
+    return stage_order{schedule_of_stage(name, stage, stages, microbatches).steps};
 }
 
 // Runs an epoch through stages with so many replicas each, every replica's instructions as soon as they can be; true if it
 // comes to its end. An update waits for the backward passes of its round at all replicas of the stage.
 bool comes_to_its_end(const std::vector<std::uint32_t>& replicas, std::uint64_t minibatches) {
-    const auto schedule = PipelineSchedule::PIPEDREAM;
     const auto stages = static_cast<std::uint32_t>(replicas.size());
-    const std::vector<std::uint32_t> forwards = warm_ups(replicas);
     const epoch_shape whole = epoch_shape::of(minibatches, 1, 1);
-    std::vector<std::vector<schedule_position>> at;
-    for (const std::uint32_t r : replicas)
-        at.emplace_back(r);
+    struct one_replica {
+        stage_order order;
+        std::uint64_t forwards = 0, backwards = 0; // finished
+    };
+    const schedule_table table = make_replicated_stages(replicas);
+    std::vector<std::vector<one_replica>> at;
+    for (std::uint32_t s = 0; s < stages; ++s)
+        at.emplace_back(replicas[s], one_replica{stage_order{steps_of(table, s)}});
     const auto has_passed = [&](std::uint32_t s, std::uint64_t m, bool back) {
-        const schedule_position& there = at[s][m % replicas[s]];
-        return (back ? there.backward_minibatch : there.forward_minibatch) > m / replicas[s];
+        const one_replica& there = at[s][m % replicas[s]];
+        return (back ? there.backwards : there.forwards) > m / replicas[s];
     };
     const auto round_is_done = [&](std::uint32_t s, std::uint64_t round) {
         for (std::uint64_t m = round * replicas[s];
@@ -93,18 +57,20 @@ bool comes_to_its_end(const std::vector<std::uint32_t>& replicas, std::uint64_t 
         for (std::uint32_t s = 0; s < stages; ++s)
             for (std::uint32_t r = 0; r < replicas[s]; ++r) {
                 const epoch_shape own = share_of(whole, {r, replicas[s]});
-                const auto i = next_instruction(schedule, {s, stages, forwards[s]}, own, at[s][r]);
+                const auto i = at[s][r].order.next(own);
                 if (!i)
                     continue;
                 const std::uint64_t m = i->minibatch * replicas[s] + r;
-                const bool ready = i->what == pass::forward ? s == 0 || has_passed(s - 1, m, false)
-                                   : i->what == pass::backward
-                                       ? s + 1 == stages || has_passed(s + 1, m, true)
-                                       : round_is_done(s, i->minibatch);
+                const bool ready =
+                    i->what == step_kind::forward    ? s == 0 || has_passed(s - 1, m, false)
+                    : i->what == step_kind::backward ? s + 1 == stages || has_passed(s + 1, m, true)
+                                                     : round_is_done(s, i->minibatch);
                 if (!ready)
                     continue;
-                at[s][r] = position_after(*i, own, at[s][r]);
-                updates += i->what == pass::update;
+                at[s][r].order.finish(*i, own);
+                at[s][r].forwards += i->what == step_kind::forward ? 1 : 0;
+                at[s][r].backwards += i->what == step_kind::backward ? 1 : 0;
+                updates += i->what == step_kind::update;
                 moved = true;
             }
     }
@@ -143,15 +109,35 @@ BOOST_AUTO_TEST_CASE(no_number_of_replicas_of_any_stage_gets_a_pipeline_stuck) {
 
 BOOST_AUTO_TEST_CASE(pipedream_lists_the_order_of_the_paper) {
     const epoch_shape epoch = epoch_shape::of(4, 1, 1);
-    BOOST_TEST(listing(PipelineSchedule::PIPEDREAM, {0, 3}, epoch) ==
+    BOOST_TEST(listing(order_of("pipedream", 0, 3), epoch) ==
                "F0.0 F1.0 F2.0 B0.0 U0 F3.0 B1.0 U1 B2.0 U2 B3.0 U3");
-    BOOST_TEST(listing(PipelineSchedule::PIPEDREAM, {2, 3}, epoch) ==
+    BOOST_TEST(listing(order_of("pipedream", 2, 3), epoch) ==
                "F0.0 B0.0 U0 F1.0 B1.0 U1 F2.0 B2.0 U2 F3.0 B3.0 U3");
 }
 
 BOOST_AUTO_TEST_CASE(gpipe_runs_backwards_in_reverse_and_updates_once_per_minibatch) {
-    BOOST_TEST(listing(PipelineSchedule::GPIPE, {1, 2}, epoch_shape::of(8, 4, 3)) ==
+    BOOST_TEST(listing(order_of("gpipe", 1, 2, 3), epoch_shape::of(8, 4, 3)) ==
                "F0.0 F0.1 F0.2 B0.2 B0.1 B0.0 U0 F1.0 F1.1 F1.2 B1.2 B1.1 B1.0 U1");
+}
+
+BOOST_AUTO_TEST_CASE(the_next_activation_is_that_behind_those_that_wait_and_the_pass_under_way) {
+    const epoch_shape epoch = epoch_shape::of(7, 4, 3); // two minibatches of 3 microbatches
+    stage_order order = order_of("gpipe", 1, 2, 3);
+    const auto due = [&](std::size_t waiting) {
+        return to_string(order.expected_activation(waiting, epoch));
+    };
+    BOOST_TEST(due(0) == "F0.0");
+    BOOST_TEST(due(2) == "F0.2");
+    BOOST_TEST(due(3) == "F1.0");
+    const instruction first = order.next(epoch).value();
+    order.begin(first, epoch);
+    BOOST_TEST(due(0) == "F0.1");
+    order.finish(first, epoch);
+    BOOST_TEST(due(0) == "F0.1");
+    BOOST_TEST(due(2) == "F1.0");
+    BOOST_TEST(due(4) == "F1.2");
+    BOOST_TEST(due(5) == "F2.0"); // the epoch has none
+    BOOST_TEST(!order.has_finished_forwards(epoch));
 }
 
 BOOST_AUTO_TEST_CASE(microbatches_cover_their_minibatch_once) {
@@ -175,44 +161,76 @@ BOOST_AUTO_TEST_CASE(microbatches_cover_their_minibatch_once) {
     }
 }
 
-BOOST_DATA_TEST_CASE(every_schedule_finishes_without_deadlock_and_with_the_promised_versions,
-                     bdata::xrange(1, 7) * bdata::xrange(1, 12), stages, minibatches) {
-    for (const auto schedule : {PipelineSchedule::PIPEDREAM, PipelineSchedule::GPIPE}) {
-        const bool gpipe = schedule == PipelineSchedule::GPIPE;
-        const epoch_shape epoch = epoch_shape::of(minibatches * 4 - 1, 4, gpipe ? 3 : 1);
-        std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>, std::uint64_t>
-            forward_version;
-        std::vector<std::uint32_t> in_flight(stages, 0);
-        for (const executed& e : execute(schedule, stages, epoch)) {
-            const auto key = std::tuple{e.place.stage, e.what.minibatch, e.what.microbatch};
-            if (e.what.what == pass::forward) {
-                forward_version[key] = e.version;
-                BOOST_TEST(e.version == version_used(schedule, e.place, e.what.minibatch));
-                BOOST_TEST(++in_flight[e.place.stage] <= in_flight_max(schedule, e.place, epoch));
-            } else if (e.what.what == pass::backward) {
-                --in_flight[e.place.stage];
-                // In steady state the update of minibatch b makes version b+1, S-1-s after the one it was computed with.
-                const std::uint64_t lag = e.what.minibatch - forward_version.at(key);
-                if (!gpipe && e.what.minibatch >= e.place.stages)
-                    BOOST_TEST(lag == e.place.stages - 1 - e.place.stage);
-                if (gpipe)
-                    BOOST_TEST(lag == 0u);
-                BOOST_TEST(lag < versions_max(schedule, e.place, epoch));
-            }
+BOOST_AUTO_TEST_CASE(an_epoch_that_is_cut_short_ends_with_the_work_that_exists) {
+    stage_order order = order_of("pipedream", 0, 3);
+    epoch_shape epoch = epoch_shape::of(9, 1, 1);
+    for (int n = 0; n < 2; ++n)
+        order.finish(order.next(epoch).value(), epoch);
+    epoch.minibatches = 2; // the third forward pass was due
+    BOOST_TEST(order.has_finished_forwards(epoch));
+    BOOST_TEST(listing(order, epoch) == "B0.0 U0 B1.0 U1");
+}
+
+// A minibatch with fewer samples than microbatches has fewer of them.
+BOOST_AUTO_TEST_CASE(microbatches_that_do_not_exist_are_passed_over) {
+    BOOST_TEST(listing(order_of("zero_bubble", 1, 2, 3), epoch_shape::of(5, 4, 3)) ==
+               "F0.0 I0.0 F0.1 I0.1 W0.0 F0.2 I0.2 W0.1 W0.2 U0 F1.0 I1.0 W1.0 U1");
+}
+
+BOOST_AUTO_TEST_CASE(versions_behind_the_latest_are_kept_where_forwards_come_that_use_them) {
+    const auto kept = [](std::string_view name, std::uint32_t s, std::uint32_t microbatches = 1) {
+        return versions_kept(schedule_of_stage(name, s, 3, microbatches).steps, microbatches);
+    };
+    using enum step_kind;
+    // An update stands before the forward pass of a table: version 0 of 1.
+    BOOST_TEST(versions_kept({{{forward}}, {{backward}, {update}, {forward, 0, 0, 1, 1}}}, 1) ==
+               1u);
+    for (std::uint32_t s = 0; s < 3; ++s) {
+        BOOST_TEST(kept("pipedream", s) == 0u);
+        BOOST_TEST(kept("gpipe", s, 4) == 0u);
+        BOOST_TEST(kept("two_versions", s, 4) == 1u);
+    }
+    const auto order = order_of("two_versions", 2, 3, 4);
+    BOOST_TEST(order.version_of({step_kind::forward, 0, 3}) == 0u);
+    BOOST_TEST(order.version_of({step_kind::forward, 5, 0}) == 4u);
+}
+
+// By the papers, not by the tables.
+BOOST_AUTO_TEST_CASE(forward_passes_are_as_late_as_their_schedules_promise) {
+    for (std::uint32_t s = 0; s < 4; ++s) {
+        BOOST_TEST(updates_behind(schedule_of_stage("pipedream", s, 4).steps)[0] == 3 - s);
+        for (std::uint32_t m = 0; m < 4; ++m) {
+            BOOST_TEST(updates_behind(schedule_of_stage("two_versions", s, 4, 4).steps)[m] == 1u);
+            // Of 3-s microbatches that are in flight before, 4 to an update.
+            BOOST_TEST(updates_behind(schedule_of_stage("local_accumulation", s, 4, 4).steps)[m] ==
+                       (m < 3 - s ? 1u : 0u));
+            for (const char* synchronous : {"gpipe", "one_f_one_b", "zero_bubble", "interleaved"})
+                BOOST_TEST(updates_behind(schedule_of_stage(synchronous, s, 4, 4).steps)[m] == 0u);
         }
     }
 }
 
-BOOST_AUTO_TEST_CASE(every_schedule_of_the_schema_is_known_by_its_name_and_no_other) {
-    const auto enumerants = capnp::Schema::from<PipelineSchedule>().getEnumerants();
-    for (const auto e : enumerants) {
-        const auto schedule = static_cast<PipelineSchedule>(e.getOrdinal());
-        BOOST_REQUIRE(is_known(schedule));
-        BOOST_TEST(name_of(schedule) == e.getProto().getName().cStr());
-    }
-    BOOST_TEST(!is_known(static_cast<PipelineSchedule>(enumerants.size())));
-    BOOST_TEST(cuts_minibatches(PipelineSchedule::GPIPE));
-    BOOST_TEST(!cuts_minibatches(PipelineSchedule::PIPEDREAM));
+BOOST_AUTO_TEST_CASE(steps_that_are_not_sound_are_refused) {
+    const auto why = [](device_steps steps, std::uint32_t microbatches = 1) {
+        const auto checked = check_stage_steps(steps, microbatches, true);
+        return checked ? std::string{} : checked.failure().message();
+    };
+    using enum step_kind;
+    const std::vector<schedule_step> sound{{forward}, {backward}, {update}};
+    BOOST_TEST(why({{}, sound}) == "");
+    BOOST_TEST(why({}) != "");
+    BOOST_TEST(why({{}, {{backward}, {forward}, {update}}}) != "");
+    BOOST_TEST(why({{}, {{forward}, {backward}}}) != "");
+    BOOST_TEST(why({{}, sound}, 2) != "");
+    BOOST_TEST(why({{}, sound}, 0) != "");
+    BOOST_TEST(why({{}, {{forward, 7}, {backward}, {update}}}) != "");
+    BOOST_TEST(why({{}, {{forward, 0, 4000000000u}, {backward}, {update}}}) != "");
+    BOOST_TEST(why({{{forward}}, {{forward, 0, 0, 1, 1}, {backward}, {update}}}) ==
+               "a stage's steps: microbatch 0 is not equally many updates behind in all of them");
+    // The gradients of the next minibatch would be added to this one's.
+    BOOST_TEST(why({{{forward, 0, 0, 0, 1}, {backward}},
+                    {{forward, 0, 0, 1, 1}, {backward, 0, 0, 1}, {update}}}) ==
+               "a stage's steps: B1.0 before U0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,9 +1,11 @@
 // What a stage takes of its neighbours, in which order, and what it refuses.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/pipeline/stage_arrivals.hpp"
+#include "actors/pipeline/stage/stage_arrivals.hpp"
+#include "tests/support/stage_schedules.hpp"
 
 using namespace troupe;
+using test::schedule_of_stage;
 
 namespace {
 
@@ -18,22 +20,25 @@ result<void> fits(std::span<const tensor>, std::uint32_t) {
 // Stage 1 of 2; the stage before has replicas 10, 11, ..., the one behind 20, 21, ...
 struct one_stage {
     stage_arrivals arrivals;
+    stage_order order;
     std::uint32_t stages = 2;
 
     explicit one_stage(std::size_t before = 1, replica_place own = {}, bool is_dynamic = false,
-                       std::size_t behind = 1) {
+                       std::size_t behind = 1, std::uint32_t microbatches = 1) {
         arrival_rules rules;
         stages = behind > 0 ? 3 : 2;
         rules.at.place = {1, stages};
         rules.at.replica = own;
         rules.is_dynamic = is_dynamic;
         if (!is_dynamic && (before > 1 || own.replicas > 1 || behind > 1))
-            rules.at.warm_ups = warm_ups(std::vector<std::uint32_t>(stages, own.replicas));
+            rules.at.place.stages_differ = true;
         for (std::size_t r = 0; r < before; ++r)
             rules.previous.push_back(replica(10 + r));
         for (std::size_t r = 0; r < behind; ++r)
             rules.next.push_back(replica(20 + r));
         rules.inputs = rules.labels = rules.gradients = fits;
+        rules.at.schedule = schedule_of_stage("pipedream", 1, stages, microbatches);
+        order = stage_order{rules.at.schedule.steps};
         arrivals = stage_arrivals{std::move(rules)};
     }
 
@@ -46,6 +51,7 @@ struct one_stage {
         b.body().setSamplesPerMinibatch(8);
         b.body().setSamplesInLast(8);
         b.body().setMicrobatches(microbatches);
+        order.begin_epoch();
         return arrivals.begin(b.body().asReader(), weight_version{100});
     }
     template <class Body>
@@ -63,7 +69,7 @@ struct one_stage {
     result<void> activation(std::uint64_t minibatch, std::uint64_t from = 10,
                             std::uint64_t version = 100, std::uint32_t microbatch = 0) {
         return arrivals.take_activation(
-            message<proto::Activation>(minibatch, from, version, microbatch));
+            message<proto::Activation>(minibatch, from, version, microbatch), order);
     }
     result<bool> end(std::uint64_t minibatches, std::uint64_t own, std::uint64_t from = 10) {
         frame_builder<proto::EndOfData> b;
@@ -71,9 +77,10 @@ struct one_stage {
         b.body().setOwn(own);
         b.envelope().getFrom().setNode(1);
         b.envelope().getFrom().setActor(from);
-        return arrivals.take_end(*std::move(b).finish());
+        return arrivals.take_end(*std::move(b).finish(), order);
     }
     std::uint64_t next_minibatch() {
+        order.finish(order.expected_activation(0, arrivals.shape()), arrivals.shape());
         return arrivals.next_activation()->body<proto::Activation>().getMinibatch();
     }
 };
@@ -87,7 +94,7 @@ bool refused(const result<void>& r, const std::string& why) {
 BOOST_AUTO_TEST_SUITE(arrivals_of_a_stage)
 
 BOOST_AUTO_TEST_CASE(activations_come_in_the_order_of_forward_passes) {
-    one_stage s;
+    one_stage s{1, {}, false, 1, 2};
     BOOST_TEST(refused(s.activation(100), "outside an epoch"));
     BOOST_TEST_REQUIRE(s.begin(3, 2).value());
     BOOST_TEST(refused(s.activation(101), "arrives where minibatch 100 microbatch 0 is due"));
@@ -142,7 +149,7 @@ BOOST_AUTO_TEST_CASE(an_epoch_ends_when_all_of_the_stage_before_say_so_with_what
 BOOST_AUTO_TEST_CASE(a_gradient_is_of_the_pass_and_the_version_that_are_due) {
     one_stage s;
     BOOST_TEST_REQUIRE(s.begin(3).value());
-    const instruction backward{pass::backward, 0, 0};
+    const instruction backward{step_kind::backward, 0, 0};
     const auto gradient = [&](std::uint64_t minibatch, std::uint64_t version) {
         return one_stage::message<proto::Gradient>(minibatch, 20, version);
     };
@@ -152,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_gradient_is_of_the_pass_and_the_version_that_are_due) {
     BOOST_TEST(refused(s.arrivals.take_gradient(gradient(101, 100), 1), "none is due"));
     BOOST_TEST(s.arrivals.has_gradient(backward));
     BOOST_TEST(!s.arrivals.next_gradient(backward, weight_version{99})); // of another version
-    BOOST_TEST(!s.arrivals.next_gradient({pass::backward, 1, 0}, weight_version{100}));
+    BOOST_TEST(!s.arrivals.next_gradient({step_kind::backward, 1, 0}, weight_version{100}));
     BOOST_TEST(bool(s.arrivals.next_gradient(backward, weight_version{100})));
 }
 
@@ -160,19 +167,19 @@ BOOST_AUTO_TEST_CASE(gradients_of_several_replicas_wait_in_the_order_of_their_mi
     one_stage s{1, {}, false, 2};
     BOOST_TEST_REQUIRE(s.begin(4).value());
     BOOST_TEST(bool(s.arrivals.take_gradient(one_stage::message<proto::Gradient>(101, 21), 2)));
-    BOOST_TEST(!s.arrivals.has_gradient({pass::backward, 0, 0}));
+    BOOST_TEST(!s.arrivals.has_gradient({step_kind::backward, 0, 0}));
     BOOST_TEST(bool(s.arrivals.take_gradient(one_stage::message<proto::Gradient>(100, 20), 2)));
-    BOOST_TEST(s.arrivals.has_gradient({pass::backward, 0, 0}));
-    BOOST_TEST(bool(s.arrivals.next_gradient({pass::backward, 0, 0}, weight_version{100})));
-    BOOST_TEST(bool(s.arrivals.next_gradient({pass::backward, 1, 0}, weight_version{100})));
+    BOOST_TEST(s.arrivals.has_gradient({step_kind::backward, 0, 0}));
+    BOOST_TEST(bool(s.arrivals.next_gradient({step_kind::backward, 0, 0}, weight_version{100})));
+    BOOST_TEST(bool(s.arrivals.next_gradient({step_kind::backward, 1, 0}, weight_version{100})));
 }
 
 BOOST_AUTO_TEST_CASE(labels_go_to_the_last_stage_alone_and_may_come_before_the_epoch) {
     one_stage last{1, {}, false, 0};
     BOOST_TEST(bool(last.arrivals.take_labels(one_stage::message<proto::Labels>(100, 1))));
     BOOST_TEST_REQUIRE(last.begin(2).value());
-    BOOST_TEST(!last.arrivals.next_labels({pass::forward, 1, 0}));
-    BOOST_TEST(bool(last.arrivals.next_labels({pass::forward, 0, 0})));
+    BOOST_TEST(!last.arrivals.next_labels({step_kind::forward, 1, 0}));
+    BOOST_TEST(bool(last.arrivals.next_labels({step_kind::forward, 0, 0})));
     BOOST_TEST(!last.arrivals.has_labels());
     one_stage middle;
     BOOST_TEST(refused(middle.arrivals.take_labels(one_stage::message<proto::Labels>(100, 1)),

@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "actors/messages.hpp"
-#include "actors/pipeline/stage_neighbours.hpp"
+#include "actors/pipeline/stage/stage_neighbours.hpp"
 #include "tests/unit/kernels/models.hpp"
 
 using namespace troupe;
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_neighbour_is_of_the_same_replica_unless_stages_differ_in_
     neighbours.next = {number(20)};
     BOOST_TEST(neighbours.place_of(number(20), own)->stage == 2u);
     BOOST_TEST(neighbours.place_of(number(20), own)->replica == 1u);
-    own.warm_ups = {1, 1, 0};
+    own.place.stages_differ = true;
     BOOST_TEST(neighbours.place_of(number(20), own)->replica == 0u);
     BOOST_TEST(neighbours.place_of(number(11), own)->stage == 0u);
     BOOST_TEST(neighbours.place_of(number(11), own)->replica == 1u);

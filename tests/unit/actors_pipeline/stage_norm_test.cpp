@@ -1,7 +1,7 @@
 // The norm over all stages, at one of them, against a stage that a test plays.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/pipeline/stage_norm.hpp"
+#include "actors/pipeline/stage/stage_norm.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "tests/unit/actors_pipeline/played_stage.hpp"
 
@@ -19,7 +19,7 @@ struct clipping_stage : played_stage {
     clipping_stage(std::uint32_t stage, std::uint32_t stages) {
         its_options.at.place = {stage, stages};
         its_options.at.replica = {0, 1};
-        its_options.at.schedule = proto::PipelineSchedule::GPIPE;
+        its_options.at.schedule = schedule_of_stage("gpipe", stage, stages);
         its_options.update.clip.norm = 1;
         if (stage + 1 < stages)
             its_state.neighbours.next = {number(next_number)};
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_neighbours_is_rejected) {
 
 BOOST_AUTO_TEST_CASE(stages_that_update_on_their_own_share_no_norm) {
     clipping_stage stage{0, 2};
-    stage.its_options.at.schedule = proto::PipelineSchedule::PIPEDREAM;
+    stage.its_options.at.schedule.is_synchronous = false;
     BOOST_TEST(!stage.norm.is_shared());
     stage.norm.take(partial(8));
     BOOST_TEST(stage.failures.size() == 1u);

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "actors/pipeline/stage_passes.hpp"
+#include "actors/pipeline/stage/stage_passes.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/training.capnp.h"
 #include "tests/unit/actors_pipeline/played_stage.hpp"
@@ -24,7 +24,7 @@ struct passing_stage : played_stage {
         its_options.at.place = {0, stages};
         its_options.at.replica = {0, 1};
         its_options.trainer = number(trainer_number);
-        its_options.at.schedule = proto::PipelineSchedule::GPIPE;
+        its_options.at.schedule = schedule_of_stage("gpipe", 0, stages, microbatches);
         if (stages > 1)
             its_state.neighbours.next = {number(next_number)};
         compute_context context{*world.ops, world.memory};
@@ -47,7 +47,7 @@ struct passing_stage : played_stage {
                                                    b.setMicrobatch(microbatch);
                                                    b.setWeightVersion(97);
                                                });
-        BOOST_TEST_REQUIRE(bool(its_state.arrivals.take_activation(f)));
+        BOOST_TEST_REQUIRE(bool(its_state.arrivals.take_activation(f, its_state.order)));
     }
     void labels_arrive(std::uint32_t microbatch) {
         tensor classes = world.integers(rows());
@@ -75,11 +75,16 @@ struct passing_stage : played_stage {
         submit(std::move(pass).value());
         do_work();
     }
+    void run_forward(std::uint32_t microbatch, std::uint64_t reading = 0) {
+        const instruction i{step_kind::forward, 0, microbatch};
+        run(passes.forward(i, reading));
+        its_state.order.finish(i, its_state.arrivals.shape());
+    }
     // As with an agreement of replicas that adds up.
     void run_backward(std::uint32_t microbatch) {
-        run(passes.backward({pass::backward, 0, microbatch}, nullptr, [this](pass_gradients made) {
-            its_state.gradients = std::move(made.sum);
-        }));
+        run(passes.backward(
+            {step_kind::backward, 0, microbatch}, nullptr,
+            [this](pass_gradients made) { its_state.gradients = std::move(made.sum); }));
     }
     std::vector<float> summed() {
         const auto values = its_state.gradients.at(0).values<float>();
@@ -93,11 +98,11 @@ BOOST_AUTO_TEST_SUITE(passes_of_stages)
 
 BOOST_AUTO_TEST_CASE(an_activation_goes_on_and_its_gradient_comes_back) {
     passing_stage stage{2, 1};
-    const instruction there{pass::forward, 0, 0}, back{pass::backward, 0, 0};
+    const instruction there{step_kind::forward, 0, 0}, back{step_kind::backward, 0, 0};
     BOOST_TEST(!stage.passes.has_inputs(there));
     stage.activation_arrives(0);
     BOOST_TEST(stage.passes.has_inputs(there));
-    stage.run(stage.passes.forward(there, 7));
+    stage.run_forward(0, 7);
     const auto sent = stage.last_to<proto::Activation>(next_number);
     BOOST_TEST(sent.getMinibatch() == 40u);
     BOOST_TEST(sent.getWeightVersion() == 100u);
@@ -127,14 +132,14 @@ BOOST_AUTO_TEST_CASE(an_activation_goes_on_and_its_gradient_comes_back) {
 BOOST_AUTO_TEST_CASE(a_backward_pass_uses_the_weights_of_its_forward_pass) {
     passing_stage stage{2, 1};
     stage.activation_arrives(0);
-    stage.run(stage.passes.forward({pass::forward, 0, 0}, 0));
+    stage.run_forward(0, 0);
     auto later = std::make_shared<weights>(*stage.its_state.weights.latest());
     later->version = weight_version{101};
     stage.its_state.weights.set(std::move(later));
     BOOST_TEST_REQUIRE(bool(stage.gradient_arrives(0)));
-    auto work = stage.passes.backward({pass::backward, 0, 0}, nullptr, [](pass_gradients made) {
-        BOOST_TEST(made.used.value() == 100u);
-    });
+    auto work =
+        stage.passes.backward({step_kind::backward, 0, 0}, nullptr,
+                              [](pass_gradients made) { BOOST_TEST(made.used.value() == 100u); });
     BOOST_TEST_REQUIRE(bool(work));
     BOOST_TEST(work->version.value() == 100u);
     stage.run(std::move(work));
@@ -144,7 +149,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_minibatch_are_summed_over_its_microbatches) 
     passing_stage stage{2, 2};
     for (std::uint32_t m = 0; m < 2; ++m) {
         stage.activation_arrives(m);
-        stage.run(stage.passes.forward({pass::forward, 0, m}, 0));
+        stage.run_forward(m, 0);
     }
     BOOST_TEST(stage.passes.in_flight() == 2u);
     BOOST_TEST_REQUIRE(bool(stage.gradient_arrives(0)));
@@ -161,19 +166,19 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_minibatch_are_summed_over_its_microbatches) 
 BOOST_AUTO_TEST_CASE(the_last_stage_tells_the_loss_of_a_whole_minibatch_and_needs_no_gradient) {
     passing_stage stage{1, 2};
     stage.activation_arrives(0);
-    BOOST_TEST(!stage.passes.has_inputs({pass::forward, 0, 0})); // labels are to come
+    BOOST_TEST(!stage.passes.has_inputs({step_kind::forward, 0, 0})); // labels are to come
     stage.labels_arrive(0);
-    stage.run(stage.passes.forward({pass::forward, 0, 0}, 0));
+    stage.run_forward(0, 0);
     BOOST_TEST(stage.sent.empty());
     stage.activation_arrives(1);
     stage.labels_arrive(1);
-    stage.run(stage.passes.forward({pass::forward, 0, 1}, 0));
+    stage.run_forward(1, 0);
     const auto done = stage.last_to<proto::MinibatchDone>(trainer_number);
     BOOST_TEST(done.getMinibatch() == 40u);
     BOOST_TEST(done.getSamples() == samples);
     BOOST_TEST(done.getCounted() == samples);
     BOOST_TEST(done.getLossSum() > 0);
-    BOOST_TEST(stage.passes.has_inputs({pass::backward, 0, 0}));
+    BOOST_TEST(stage.passes.has_inputs({step_kind::backward, 0, 0}));
     stage.run_backward(0);
     stage.last_to<proto::Gradient>(previous_number);
 }
@@ -182,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_a_number_is_an_error_of_the_work) {
     passing_stage stage{1, 1};
     stage.activation_arrives(0, std::nanf(""));
     stage.labels_arrive(0);
-    auto work = stage.passes.forward({pass::forward, 0, 0}, 0);
+    auto work = stage.passes.forward({step_kind::forward, 0, 0}, 0);
     BOOST_TEST_REQUIRE(bool(work));
     compute_context context{*stage.world.ops, stage.world.memory};
     copied_weights copies;
@@ -196,15 +201,16 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_its_pass_is_an_error_of_the_pass) {
     passing_stage last{1, 2};
     last.activation_arrives(0);
     last.labels_arrive(1);
-    const auto labelled = last.passes.forward({pass::forward, 0, 0}, 0);
+    const auto labelled = last.passes.forward({step_kind::forward, 0, 0}, 0);
     BOOST_TEST_REQUIRE(!labelled);
     BOOST_TEST(labelled.failure().message() ==
                "labels of minibatch 40 microbatch 1 arrive where minibatch 40 microbatch 0 is due");
     passing_stage first{2, 1};
     first.activation_arrives(0);
-    first.run(first.passes.forward({pass::forward, 0, 0}, 0));
+    first.run_forward(0, 0);
     BOOST_TEST_REQUIRE(bool(first.gradient_arrives(0, 99)));
-    const auto late = first.passes.backward({pass::backward, 0, 0}, nullptr, [](pass_gradients) {});
+    const auto late =
+        first.passes.backward({step_kind::backward, 0, 0}, nullptr, [](pass_gradients) {});
     BOOST_TEST_REQUIRE(!late);
     BOOST_TEST(late.failure().message() ==
                "gradient of minibatch 40 microbatch 0 is for weight version 99, stashed is 100");

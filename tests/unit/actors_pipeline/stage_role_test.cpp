@@ -21,6 +21,14 @@ namespace {
 
 using answers = std::vector<std::string>; // why a stage has failed
 
+// Names a companion beside the stage, and none beside other replicas.
+void name_companion(frame_builder<proto::ConnectStage>& request, const char* role,
+                    actor_address own) {
+    auto companion = request.body().initCompanions(1)[0];
+    companion.setRole(role);
+    write_address(companion.initOwn(), own);
+}
+
 // A trainer that refuses the weights of its only stage, as its own node does where they are too large to be sent.
 class refusing_trainer final : public actor {
   public:
@@ -47,6 +55,7 @@ class refusing_trainer final : public actor {
         request.body().setOptionsType(type_id_of<proto::StageOptions>());
         auto stage = request.body().getOptions().initAs<proto::StageOptions>();
         stage.setStages(1);
+        write_schedule(stage.initSchedule(), schedule_of_stage("gpipe", 0, 1));
         write_part(stage.initPart(), app_.app());
         send(agent_, std::move(request));
     }
@@ -139,8 +148,10 @@ BOOST_AUTO_TEST_CASE(a_stage_takes_no_other_actors_beside_it_than_it_has) {
         return n.log.empty() ? std::string{} : n.log[0];
     };
     const std::string server = "replicas: 2, sync: {parameter_server: {consistency: bsp}}, ";
-    const auto here = [](proto::ActorAddress::Builder to, const training_node& n) {
-        write_address(to, {n.a.node(), well_known::agent});
+    const auto beside = [](const char* role, bool is_elsewhere = false) {
+        return [role, is_elsewhere](builder& request, const training_node& n) {
+            name_companion(request, role, {(is_elsewhere ? n.b : n.a).node(), well_known::agent});
+        };
     };
     const auto nothing = [](builder&, const training_node&) {};
     BOOST_TEST(told("", nothing) == "");
@@ -149,18 +160,14 @@ BOOST_AUTO_TEST_CASE(a_stage_takes_no_other_actors_beside_it_than_it_has) {
     BOOST_TEST(told("replicas: 2, sync: gossip, ", nothing) ==
                "there is no peer beside this stage on its node");
     BOOST_TEST(told(server, nothing) == "there is no shard beside this stage on its node");
-    BOOST_TEST(told(server, [&](builder& request, const training_node& n) {
-                   here(request.body().initShard(), n);
-               }) == "there is no cache beside this stage on its node");
-    BOOST_TEST(told("replicas: 2, sync: gossip, ", [](builder& request, const training_node& n) {
-                   write_address(request.body().initPeer(), {n.b.node(), well_known::agent});
-               }) == "there is no peer beside this stage on its node");
-    BOOST_TEST(told("", [&](builder& request, const training_node& n) {
-                   here(request.body().initPeer(), n);
-               }) == "this stage has no peer beside it, but is told of one");
-    BOOST_TEST(told("", [&](builder& request, const training_node& n) {
-                   here(request.body().initCache(), n);
-               }) == "this stage has no cache beside it, but is told of one");
+    BOOST_TEST(told(server, beside("shard")) == "there is no cache beside this stage on its node");
+    BOOST_TEST(told("replicas: 2, sync: gossip, ", beside("peer", true)) ==
+               "there is no peer beside this stage on its node");
+    BOOST_TEST(told("", beside("peer")) == "this stage has no peer beside it, but is told of one");
+    BOOST_TEST(told("", beside("cache")) ==
+               "this stage has no cache beside it, but is told of one");
+    BOOST_TEST(told("", beside("observer\n")) ==
+               "a stage has no companion 'observer\\x0a' beside it, or is told of it twice");
 }
 
 // An actor of another run on the same node must not be drawn into this one.
@@ -170,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_stage_takes_no_actors_of_another_run_beside_it) {
         const actor_address named = reducer(n);
         n.b.spawn<refusing_trainer>("trainer", n.log, n.a.node(), n.app,
                                     [&](frame_builder<proto::ConnectStage>& request) {
-                                        write_address(request.body().initReducer(), named);
+                                        name_companion(request, "reducer", named);
                                     });
         n.settle();
         return n.log.empty() ? std::string{} : n.log[0];
@@ -199,6 +206,7 @@ BOOST_AUTO_TEST_CASE(a_stage_is_named_by_its_number_and_of_several_by_its_replic
     const auto third = [](options o) {
         o.setStages(4);
         o.getPart().setStage(3);
+        o.getSchedule().initPreviousBehind(1);
     };
     BOOST_TEST(alone.spawned<proto::StageOptions>(stage_role(), third) == "stage-3");
     BOOST_TEST(one_of_two.spawned<proto::StageOptions>(stage_role(), [&](options o) {
@@ -222,8 +230,13 @@ BOOST_AUTO_TEST_CASE(what_no_stage_can_be_is_refused_by_a_sentence) {
         {[](options o) { o.initStageReplicas(2).set(0, 1); },
          "the stages cannot have so many replicas"},
         {[](options o) { o.setWorker(1); }, "there is no worker 1 of 1 replicas"},
-        {[](options o) { o.setSchedule(static_cast<proto::PipelineSchedule>(7)); },
-         "node a does not know this schedule"},
+        {[](options o) { o.getSchedule().initBody(0); }, "a stage's steps: row 1: 0F0 is missing"},
+        {[](options o) {
+             o.getSchedule().getBody()[0].setKind(static_cast<proto::StageStep::Kind>(7));
+         },
+         "a stage's schedule has a step of no known kind"},
+        {[](options o) { o.getSchedule().initPreviousBehind(1); },
+         "a stage's schedule says not how far the stage before is behind"},
         {[](options o) { o.setRate(static_cast<proto::StageRate>(2)); },
          "node a does not know this rate of a stage's replicas"},
         {[](options o) { o.setActivations(static_cast<proto::NumberForm>(9)); },

@@ -14,6 +14,7 @@ constexpr actor_address source{node_id{1}, actor_number{99}};
 struct pipelines {
     explicit pipelines(std::uint32_t replicas = 2) {
         p.stages.resize(2);
+        p.schedule.in_flight = {3, 1};
         p.replicas = replicas;
         for (std::uint32_t replica = 0; replica < replicas; ++replica)
             for (std::uint32_t stage = 0; stage < 2; ++stage)
@@ -65,9 +66,11 @@ BOOST_AUTO_TEST_CASE(a_stage_knows_its_neighbours_and_the_peers_of_all_its_repli
     const auto body = first.body().asReader();
     BOOST_TEST((read(body.getPrevious()) == addresses{source}));
     BOOST_TEST((read(body.getNext()) == addresses{run.address(7)}));
-    BOOST_TEST((read(body.getPeers()) == addresses{run.address(0), run.address(4)}));
-    BOOST_TEST((read_address(body.getPeer()) == run.address(4)));
-    BOOST_TEST(body.getReducers().size() == 0u);
+    BOOST_TEST(
+        (read(body.getCompanions()[0].getAll()) == addresses{run.address(0), run.address(4)}));
+    BOOST_TEST((read_address(body.getCompanions()[0].getOwn()) == run.address(4)));
+    BOOST_TEST((body.getCompanions()[0].getRole() == "peer"));
+    BOOST_TEST(body.getCompanions().size() == 1u);
     BOOST_TEST(!body.getJoins());
     auto last = run.connection(3);
     BOOST_TEST((read(last.body().asReader().getPrevious()) == addresses{run.address(5)}));
@@ -102,13 +105,13 @@ BOOST_AUTO_TEST_CASE(a_newcomer_does_not_know_the_peers_of_lost_replicas) {
     }
     run.course.lose_replica(1);
     auto left = run.connection(0);
-    BOOST_TEST(
-        (read(left.body().asReader().getPeers()) == addresses{run.address(0), {}, run.address(8)}));
+    BOOST_TEST((read(left.body().asReader().getCompanions()[0].getAll()) ==
+                addresses{run.address(0), {}, run.address(8)}));
     run.course.join_replica(1);
     run.course.lose_replica(2);
     auto joining = run.connection(2);
     BOOST_TEST(joining.body().getJoins());
-    BOOST_TEST((read(joining.body().asReader().getPeers()) ==
+    BOOST_TEST((read(joining.body().asReader().getCompanions()[0].getAll()) ==
                 addresses{run.address(0), run.address(4), {}}));
 }
 
@@ -118,7 +121,8 @@ BOOST_AUTO_TEST_CASE(the_data_source_feeds_the_ends_of_all_pipelines) {
     const data_source_options options = source_options({run.p, run.cast, run.course}, app.body());
     BOOST_TEST((options.first_stages == addresses{run.address(1), run.address(5)}));
     BOOST_TEST((options.last_stages == addresses{run.address(3), run.address(7)}));
-    BOOST_TEST(options.first_place.stages == 2u);
+    BOOST_TEST(options.stages == 2u);
+    BOOST_TEST(options.in_flight == 3u);
     BOOST_TEST(options.shape.epochs == 2u);
 }
 
