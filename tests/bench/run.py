@@ -2,7 +2,7 @@
 """Runs a benchmark of Troupe beside its peers and prints a table, or several; never passes or fails by time.
 
     tests/bench/run.py frames | actors | operations | tracing | training | models | straggler | all_reduce | params |
-                       slow_link | gpu | accuracy | topologies | scheduled
+                       slow_link | gpu | accuracy | topologies | pipelines | scheduled
                        [--build BUILD] [--repetitions 5] [--json]
 
 Everything is repeated and interleaved; a figure is the median, with the lowest and highest beside it. Peers that are
@@ -22,6 +22,7 @@ from factorization import factorization
 from gpu import gpu
 from lda import lda
 from measuring import Figures, Skip, interleave
+from pipelines import pipelines
 from scheduled import lasso
 from slow_link import slow_link
 from sparse import sparse
@@ -357,7 +358,7 @@ def scheduled(options):
 BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors,
               "operations": operations, "straggler": straggler, "all_reduce": all_reduce, "params": params,
               "slow_link": slow_link, "gpu": gpu, "accuracy": accuracy,
-              "topologies": topologies, "scheduled": scheduled}
+              "topologies": topologies, "pipelines": pipelines, "scheduled": scheduled}
 
 
 def arguments():
