@@ -94,13 +94,13 @@ std::string words_of(const std::vector<std::uint32_t>& numbers) {
     return words;
 }
 
-std::string number(fraction f) {
+std::string fraction_text(fraction f) {
     return formatted("%.6g", f.approximate());
 }
 
 std::string words_of(const steady_pace& pace) {
     const std::string about = pace.is_exact ? "" : "about ";
-    return about + number(pace.most_idle()) + " of " + number(pace.per_minibatch()) +
+    return about + fraction_text(pace.most_idle()) + " of " + fraction_text(pace.per_minibatch()) +
            formatted(" (%.1f%%)", 100 * pace.idle_share());
 }
 
@@ -112,8 +112,8 @@ bool is_drawable(const schedule_table& table, const drawing_options& drawing) {
     return ticks * static_cast<double>(table.devices.size()) <= places_max;
 }
 
-void print(const chosen_table& chosen, const table_numbers& numbers,
-           const drawing_options& drawing) {
+void print_table(const chosen_table& chosen, const table_numbers& numbers,
+                 const drawing_options& drawing) {
     const schedule_table& table = chosen.table;
     timeline_options waiting = drawing.times;
     waiting.updates_wait_for_all = true;
@@ -141,7 +141,7 @@ void print(const chosen_table& chosen, const table_numbers& numbers,
     std::cout.flush();
 }
 
-result<void> write(const std::string& path, const std::string& text) {
+result<void> write_picture(const std::string& path, const std::string& text) {
     if (path.empty())
         return {};
     std::ofstream out{path, std::ios::binary | std::ios::trunc};
@@ -168,11 +168,11 @@ int pipeline(const pipeline_options& options) {
     if (!numbers)
         return report(numbers.failure());
     const drawing_options drawing{.times = *timeline, .minibatches = minibatches_to_draw(table)};
-    print(*chosen, *numbers, drawing);
+    print_table(*chosen, *numbers, drawing);
     for (const auto& [path, text] : {std::pair{options.csv_file, write_schedule_csv(table)},
                                      std::pair{options.svg_file, draw_svg(table, drawing)},
                                      std::pair{options.trace_file, draw_trace(table, drawing)}})
-        if (const auto written = write(path, text); !written)
+        if (const auto written = write_picture(path, text); !written)
             return report(written.failure());
     return 0;
 }
