@@ -48,8 +48,8 @@ struct ConnectStage {
     # such role.
     role @0 :Text;              # "reducer", "peer", "shard", "cache" (actors/pipeline/shape/run_roles.hpp)
     own @1 :Run.ActorAddress;   # the actor beside this stage, on its node and of its run; actor 0: there is none
-    # Those of this stage's replicas, by replica. Zeros in place of a lost replica's, which does not expect a stage that
-    # `joins` and may still live for a while.
+    # The role's actors beside all of this stage's replicas, by replica. Zeros in place of a lost replica's, which does not
+    # expect a stage that `joins` and may still live for a while.
     all @2 :List(Run.ActorAddress);
   }
 }

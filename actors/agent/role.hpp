@@ -9,8 +9,8 @@
 //     }
 //     const role echo = role_of<proto::EchoOptions>("echo", prepare);
 //
-// What takes long before an actor can be spawned, as a call of what the author of a program has written, is work for a
-// device (prepared_by), so that the agent goes on answering.
+// Preparations that take long, as calls of what the author of a program has written, are work for a device (prepared_by), so
+// that the agent goes on answering.
 //
 // Threads: rows are values; their functions run on the agent's thread and neither wait nor compute, except what prepared_by
 // hands to a device.

@@ -34,7 +34,7 @@ class link_survey {
     // Runs are not asked.
     explicit link_survey(const std::vector<member_info>& members);
 
-    // One that others know, if it is to be asked and new here.
+    // Adds a member that others know, if it is to be asked and new here.
     void meet(const member_info& m);
     // False if the member is not asked. The last answer counts.
     bool answered(node_id by, std::set<node_id> peers);

@@ -21,7 +21,7 @@ using namespace troupe::test;
 
 namespace {
 
-// Of app files, with one stage on a device.
+// The schedules that app files name, without files.
 std::vector<std::string> names_of_app_files() {
     std::vector<std::string> names;
     for (const auto field : capnp::Schema::from<proto::PipelineSchedule>().getUnionFields())

@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(forward_passes_are_as_late_as_their_schedules_promise) {
         BOOST_TEST(updates_behind(schedule_of_stage("pipedream", s, 4).steps)[0] == 3 - s);
         for (std::uint32_t m = 0; m < 4; ++m) {
             BOOST_TEST(updates_behind(schedule_of_stage("two_versions", s, 4, 4).steps)[m] == 1u);
-            // Of 3-s microbatches that are in flight before, 4 to an update.
+            // 3-s microbatches are in flight before, and 4 make an update.
             BOOST_TEST(updates_behind(schedule_of_stage("local_accumulation", s, 4, 4).steps)[m] ==
                        (m < 3 - s ? 1u : 0u));
             for (const char* synchronous : {"gpipe", "one_f_one_b", "zero_bubble", "interleaved"})

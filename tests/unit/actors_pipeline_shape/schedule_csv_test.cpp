@@ -31,7 +31,7 @@ schedule_table read(const std::string& text) {
     return std::move(table->table);
 }
 
-// What the name of one of PyTorch's files says.
+// The facts in the name of one of PyTorch's files.
 struct file_of_pytorch {
     std::string schedule;
     table_request request;

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(forwards_without_a_flush_name_the_versions_of_their_schedul
     // With fewer microbatches than stages the warm-up is a minibatch.
     BOOST_TEST(behind(made("two_versions", {.devices = 4, .microbatches = 2}), 0) ==
                "0F0+1-1 0F1+1-1 ");
-    // Of w = 3 microbatches two or one cross an update.
+    // Two or one of w = 3 microbatches cross an update.
     BOOST_TEST(behind(made("local_accumulation", {.devices = 4, .microbatches = 2}), 0) ==
                "0F1+1-1 0F0+2-2 ");
 }

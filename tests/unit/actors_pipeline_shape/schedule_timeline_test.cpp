@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_v_with_less_memory_idles_as_published) {
 
 BOOST_AUTO_TEST_CASE(two_directions_idle_as_published) {
     for (std::uint32_t p = 4; p <= 8; p += 2) {
-        // Of both directions together p and 2p microbatches; a backward takes as long as a forward, or twice as long.
+        // Both directions together have p and 2p microbatches; a backward takes as long as a forward, or twice as long.
         const schedule_table one = made("chimera", {.devices = p, .microbatches = p / 2});
         const schedule_table two = made("chimera", {.devices = p, .microbatches = p});
         BOOST_TEST(idle_of(one, times(1, {1, 2}, {1, 2})) == fraction{p - 2});
