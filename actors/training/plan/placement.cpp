@@ -136,34 +136,33 @@ result<device_choice> choose_named(proto::App::Reader app, std::span<const plan_
     return chosen;
 }
 
-// The number of each stage's device, where the schedule deals stages to devices.
-result<std::vector<std::size_t>> scheduled_devices(const plan_request& request, std::size_t stages,
-                                                   std::size_t devices,
-                                                   const device_choice& chosen) {
+// The schedule that deals so many stages to the first devices.
+result<planned_schedule> deal_stages(const plan_request& request, std::size_t stages,
+                                     std::span<const plan_device> devices) {
+    const auto chosen = choose_named(request.app, devices);
+    if (!chosen)
+        return chosen.failure();
     const proto::App::Reader app = request.app;
     const std::size_t per_device = per_device_of(app);
     const auto refuse = [&](const std::string& why) {
         return error{errc::usage, "topology.pipeline.stages: " + why};
     };
     const auto schedule = app.getTopology().getPipeline().getSchedule();
-    if (std::ranges::any_of(chosen.named, [](const auto& named) { return named.has_value(); }))
+    if (std::ranges::any_of(chosen->named, [](const auto& named) { return named.has_value(); }))
         return refuse("schedule " + name_of(schedule) +
                       " says which stage is on which device; leave out device");
     if (per_device > 0 && stages % per_device != 0)
         return refuse(counted(stages, "stage") + ", but schedule " + name_of(schedule) + " puts " +
                       std::to_string(per_device) + " on each device; use a multiple of that");
     const std::size_t needed = per_device > 0 ? stages / per_device : request.table->devices.size();
-    if (needed > devices)
+    if (needed > devices.size())
         return refuse(counted(stages, "stage") + " need " + counted(needed, "device") +
                       " with schedule " + name_of(schedule) + ", and there " +
-                      (devices == 1 ? "is 1" : "are " + std::to_string(devices)) +
+                      (devices.size() == 1 ? "is 1" : "are " + std::to_string(devices.size())) +
                       "; start more nodes (--nodes), or use fewer stages");
     auto planned = plan_schedule(app.getTopology().getPipeline(),
                                  static_cast<std::uint32_t>(stages), {}, request.table.get());
-    if (!planned)
-        return planned.failure().in("topology.pipeline.schedule");
-    const auto& device_of = planned->table.device_of;
-    return std::vector<std::size_t>(device_of.begin(), device_of.end());
+    return planned ? std::move(planned) : planned.failure().in("topology.pipeline.schedule");
 }
 
 // The number of each stage's device.
@@ -174,8 +173,6 @@ result<std::vector<std::size_t>> stage_devices(const plan_request& request,
     const auto chosen = choose_named(request.app, devices);
     if (!chosen)
         return chosen.failure();
-    if (per_device_of(request.app) != 1)
-        return scheduled_devices(request, stages.size(), devices.size(), *chosen);
     std::vector<layer_cost> others; // costs of the stages that name no device
     for (std::size_t s = 0; s < stages.size(); ++s) {
         if (chosen->named[s])
@@ -289,11 +286,22 @@ result<placement> place_stages(const plan_request& request, std::span<const laye
             return where.failure();
         return placement{std::move(*stages), std::move(*where)};
     }
-    const auto device_of = stage_devices(request, own, *stages, costs);
-    if (!device_of)
-        return device_of.failure();
-    placement placed{std::move(*stages), {}};
-    for (const std::size_t first : *device_of) {
+    placement placed;
+    std::vector<std::size_t> device_of;
+    if (per_device_of(request.app) != 1) {
+        auto dealt = deal_stages(request, stages->size(), own);
+        if (!dealt)
+            return dealt.failure();
+        device_of.assign(dealt->table.device_of.begin(), dealt->table.device_of.end());
+        placed.schedule = std::move(*dealt);
+    } else {
+        auto spread_out = stage_devices(request, own, *stages, costs);
+        if (!spread_out)
+            return spread_out.failure();
+        device_of = std::move(*spread_out);
+    }
+    placed.stages = std::move(*stages);
+    for (const std::size_t first : device_of) {
         std::vector<plan_device> where;
         for (std::uint32_t r = 0; r < request.app.getTopology().getReplicas(); ++r)
             where.push_back((*devices)[r * own.size() + first]);

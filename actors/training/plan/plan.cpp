@@ -291,10 +291,13 @@ result<plan> make_plan(const plan_request& request) {
     plan p = describe_run(request, *placed);
     p.forms.activations = activations;
     // A model on one device is a pipeline of one stage.
-    auto schedule = plan_schedule(
-        request.app.getTopology().isPipeline() ? request.app.getTopology().getPipeline()
-                                               : proto::PipelineTopology::Reader{},
-        static_cast<std::uint32_t>(placed->stages.size()), p.stage_replicas, request.table.get());
+    auto schedule =
+        placed->schedule
+            ? result<planned_schedule>{*placed->schedule}
+            : plan_schedule(request.app.getTopology().isPipeline()
+                                ? request.app.getTopology().getPipeline()
+                                : proto::PipelineTopology::Reader{},
+                            static_cast<std::uint32_t>(placed->stages.size()), p.stage_replicas);
     if (!schedule)
         return schedule.failure().in("topology.pipeline.schedule");
     p.schedule = std::move(*schedule);
